@@ -1,0 +1,19 @@
+"""rewardkit: the reward layer for reinforcement learning with verifiable rewards."""
+
+from rewardkit._version import __version__
+from rewardkit.completion import Completion, completion_text
+from rewardkit.errors import RewardkitError
+from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
+from rewardkit.verifier import Verifier
+
+__all__ = [
+    "Completion",
+    "Json",
+    "Reason",
+    "RewardkitError",
+    "StepVerdict",
+    "Verdict",
+    "Verifier",
+    "__version__",
+    "completion_text",
+]

@@ -1,0 +1,84 @@
+"""The one protocol of everything that grades."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self, runtime_checkable
+
+from rewardkit.completion import Completion
+from rewardkit.errors import ConfigError
+from rewardkit.verdict import Json, Verdict
+
+__all__ = ["Verifier", "check_batch", "row_contexts"]
+
+
+@runtime_checkable
+class Verifier(Protocol):
+    """Grades completions against references.
+
+    A class with `name` and these methods is a verifier; subclassing is not needed, but gives the methods
+    below `verify` for nothing. A verifier is picklable, and safe to call from threads, from asyncio and in
+    forked children. Its engines start at the first call, and `close` (or a `with` block) stops them.
+    """
+
+    name: str
+    """The name under which rewards and reports list it."""
+
+    def verify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
+        """Returns the verdict on one completion.
+
+        Args:
+            completion: what the model wrote; anything at all gets a verdict.
+            reference: plain JSON data in the shape that the verifier documents.
+            context: the sample's other columns, of which a verifier reads those it documents (`prompt`, …).
+
+        Raises:
+            InvalidReferenceError: the reference cannot be read. The caller's data is wrong, not the model.
+        """
+        ...
+
+    def verify_batch(
+        self, completions: Sequence[Completion], references: Sequence[Json], /, **columns: Sequence[Any]
+    ) -> list[Verdict]:
+        """Returns one verdict a completion: same order, same length, always."""
+        check_batch(completions, references, columns)
+        return [
+            self.verify(completion, reference, **context)
+            for completion, reference, context in zip(
+                completions, references, row_contexts(len(completions), columns), strict=True
+            )
+        ]
+
+    async def averify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
+        """Returns the verdict on one completion without blocking the event loop."""
+        return await asyncio.to_thread(self.verify, completion, reference, **context)
+
+    def close(self) -> None:
+        """Stops what the verifier started. It may be used again afterwards."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def check_batch(
+    completions: Sequence[Completion], references: Sequence[Json], columns: Mapping[str, Sequence[Any]]
+) -> None:
+    """Checks that a batch is rectangular.
+
+    Raises:
+        ConfigError: a column has another length than `completions`; it is named.
+    """
+    lengths = {"references": len(references), **{name: len(column) for name, column in columns.items()}}
+    for name, length in lengths.items():
+        if length != len(completions):
+            raise ConfigError(f"{name} has {length} entries for {len(completions)} completions")
+
+
+def row_contexts(count: int, columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Returns the columns as one dict a row: what `verify` takes as its context."""
+    return [{name: column[i] for name, column in columns.items()} for i in range(count)]
