@@ -54,10 +54,20 @@ def completion_text(completion: Completion) -> str:
     return ""
 
 
-_TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad", "analysis")
+_TAGS = (
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "reflection",
+    "scratchpad",
+    "analysis",
+)
 _OPEN_OR_CLOSE = re.compile(
     r"<(?P<close>/?)(?:%s)>|(?P<open2>\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis)"
-    r"|(?P<close2>\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>)" % "|".join(_TAGS),
+    r"|(?P<close2>\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>)"
+    % "|".join(_TAGS),
     re.IGNORECASE,
 )
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Self, TypeAlias
 
 from rewardkit.errors import ConfigError
@@ -71,9 +70,6 @@ class StepVerdict:
     """One line for a person."""
 
 
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a completion is worth, why, and what was graded.
@@ -93,11 +89,11 @@ class Verdict:
     """The span that was graded, as the completion spells it."""
     detail: str = ""
     """One line for a person; it begins with the tier that decided."""
-    parts: Mapping[str, float] = field(default=_EMPTY)
+    parts: Mapping[str, float] = field(default_factory=dict)
     """Partial credit by name: tests passed, syntax, structure, …"""
     steps: tuple[StepVerdict, ...] = ()
     """For process rewards: one entry a step, in order."""
-    evidence: Mapping[str, Json] = field(default=_EMPTY)
+    evidence: Mapping[str, Json] = field(default_factory=dict)
     """What a program may want to read of the why: tier, witness, signals, isolation, usage."""
     seconds: float = 0.0
     """Wall time spent on this verdict."""
@@ -105,22 +101,6 @@ class Verdict:
     def __post_init__(self) -> None:
         if self.score is not None and not 0.0 <= self.score <= 1.0:
             raise ConfigError(f"a verdict's score is in [0, 1] or None, not {self.score!r}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A read-only empty mapping cannot be pickled; everything else can.
-        return (
-            type(self),
-            (
-                self.score,
-                self.reason,
-                self.answer,
-                self.detail,
-                dict(self.parts),
-                self.steps,
-                dict(self.evidence),
-                self.seconds,
-            ),
-        )
 
     @property
     def passed(self) -> bool:
@@ -141,7 +121,13 @@ class Verdict:
             "detail": self.detail,
             "parts": dict(self.parts),
             "steps": [
-                {"start": s.start, "end": s.end, "score": s.score, "reason": s.reason.value, "detail": s.detail}
+                {
+                    "start": s.start,
+                    "end": s.end,
+                    "score": s.score,
+                    "reason": s.reason.value,
+                    "detail": s.detail,
+                }
                 for s in self.steps
             ],
             "evidence": dict(self.evidence),
@@ -158,7 +144,9 @@ class Verdict:
             detail=data.get("detail", ""),
             parts=dict(data.get("parts") or {}),
             steps=tuple(
-                StepVerdict(s["start"], s["end"], s["score"], Reason(s["reason"]), s.get("detail", ""))
+                StepVerdict(
+                    s["start"], s["end"], s["score"], Reason(s["reason"]), s.get("detail", "")
+                )
                 for s in data.get("steps") or ()
             ),
             evidence=dict(data.get("evidence") or {}),

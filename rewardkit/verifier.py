@@ -38,7 +38,11 @@ class Verifier(Protocol):
         ...
 
     def verify_batch(
-        self, completions: Sequence[Completion], references: Sequence[Json], /, **columns: Sequence[Any]
+        self,
+        completions: Sequence[Completion],
+        references: Sequence[Json],
+        /,
+        **columns: Sequence[Any],
     ) -> list[Verdict]:
         """Returns one verdict a completion: same order, same length, always."""
         check_batch(completions, references, columns)
@@ -60,20 +64,28 @@ class Verifier(Protocol):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
 
 def check_batch(
-    completions: Sequence[Completion], references: Sequence[Json], columns: Mapping[str, Sequence[Any]]
+    completions: Sequence[Completion],
+    references: Sequence[Json],
+    columns: Mapping[str, Sequence[Any]],
 ) -> None:
     """Checks that a batch is rectangular.
 
     Raises:
         ConfigError: a column has another length than `completions`; it is named.
     """
-    lengths = {"references": len(references), **{name: len(column) for name, column in columns.items()}}
+    lengths = {
+        "references": len(references),
+        **{name: len(column) for name, column in columns.items()},
+    }
     for name, length in lengths.items():
         if length != len(completions):
             raise ConfigError(f"{name} has {length} entries for {len(completions)} completions")
