@@ -53,6 +53,16 @@ class Verifier(Protocol):
             )
         ]
 
+    def check_reference(self, reference: Json, /) -> list[str]:
+        """Returns warnings on a reference, one line each: ambiguous, several readings, slow, …
+
+        `rewardkit lint-references` calls it on a whole data set before training.
+
+        Raises:
+            InvalidReferenceError: the reference cannot be read.
+        """
+        return []
+
     async def averify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
         """Returns the verdict on one completion without blocking the event loop."""
         return await asyncio.to_thread(self.verify, completion, reference, **context)
