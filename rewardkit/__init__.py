@@ -1,5 +1,8 @@
 """rewardkit: the reward layer for reinforcement learning with verifiable rewards."""
 
+# Another distribution installs a package of this name; this line tells ours apart.
+__distribution__ = "rewardkit"
+
 from rewardkit._version import __version__
 from rewardkit.completion import Completion, completion_text
 from rewardkit.errors import RewardkitError

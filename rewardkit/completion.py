@@ -31,7 +31,7 @@ def _content_text(content: object) -> str:
 
 
 def completion_text(completion: Completion) -> str:
-    """Returns the text that is graded: the string itself, or the last assistant message that has text.
+    """Returns the text that is graded: the string itself, or the last assistant message with text.
 
     A list that holds no assistant message has its last message with text read, so that a bare
     `[{"content": …}]` works. Anything else, including None, is the empty string; nothing raises.
@@ -44,10 +44,8 @@ def completion_text(completion: Completion) -> str:
     if not isinstance(completion, Sequence) or isinstance(completion, bytes | bytearray):
         return ""
     messages = [m for m in completion if isinstance(m, Mapping)]
-    roles = {m.get("role") for m in messages}
-    for message in reversed(messages):
-        if "assistant" in roles and message.get("role") != "assistant":
-            continue
+    spoken = [m for m in messages if m.get("role") == "assistant"]
+    for message in reversed(spoken or messages):
         text = _content_text(message.get("content"))
         if text.strip():
             return text
@@ -65,19 +63,19 @@ _TAGS = (
     "analysis",
 )
 _OPEN_OR_CLOSE = re.compile(
-    r"<(?P<close>/?)(?:%s)>|(?P<open2>\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis)"
-    r"|(?P<close2>\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>)"
-    % "|".join(_TAGS),
+    rf"<(?P<close>/?)(?:{'|'.join(_TAGS)})>"
+    r"|(?P<open2>\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis)"
+    r"|(?P<close2>\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>)",
     re.IGNORECASE,
 )
 
 
 def split_reasoning(text: str) -> tuple[int, bool]:
-    """Returns where the final part of `text` begins, and whether the reasoning before it was closed.
+    """Returns where the final part of `text` begins, and whether the reasoning before it ended.
 
-    The final part is what follows the last closing tag of a reasoning block (`</think>` and its kin); text
-    without any tag is all final. An opening tag after the last closing one means that the reasoning never
-    ended: then the final part is empty and the flag is False.
+    The final part is what follows the last closing tag of a reasoning block (`</think>` and its
+    kin); text without any tag is all final. An opening tag after the last closing one means that
+    the reasoning never ended: then the final part is empty and the flag is False.
 
     >>> split_reasoning("<think>2+2</think> 4"), split_reasoning("<think>2+2")
     ((18, True), (10, False))

@@ -1,15 +1,17 @@
 """What rewardkit raises.
 
-    RewardkitError                      the caller or the installation is wrong; the text says what to do
-    ├── InvalidReferenceError           a reference that cannot be read or does not fit its verifier
-    ├── ConfigError                     an option outside its allowed values
-    ├── DataError                       a data file that cannot be read, or lacks a column
-    ├── EngineMissingError              an optional engine is not installed here
-    └── ShadowedPackageError            another distribution's `rewardkit` is installed over this one
+    RewardkitError                the caller or the installation is wrong; the text says what to do
+    ├── InvalidReferenceError     a reference that cannot be read or does not fit its verifier
+    ├── ConfigError               an option outside its allowed values
+    ├── DataError                 a data file that cannot be read, or lacks a column
+    ├── EngineMissingError        an optional engine is not installed here
+    └── ShadowedPackageError      another distribution's `rewardkit` is installed over this one
 
-Model output never raises: a wrong, hostile, empty or huge completion is a `Verdict`. A failing engine
-(a dead worker, a timeout) never raises either: it is a `Verdict` with `score=None`.
+Model output never raises: a wrong, hostile, empty or huge completion is a `Verdict`. A failing
+engine (a dead worker, a timeout) never raises either: it is a `Verdict` with `score=None`.
 """
+
+from rewardkit._shadow import foreign_package
 
 __all__ = [
     "ConfigError",
@@ -51,3 +53,8 @@ class EngineMissingError(RewardkitError, ImportError):
 
 class ShadowedPackageError(RewardkitError, ImportError):
     """Another distribution's import package named `rewardkit` has overwritten this one."""
+
+
+# Every module of ours imports this one: here a foreign `rewardkit/__init__.py` is noticed first.
+if (_wrong := foreign_package()) is not None:
+    raise ShadowedPackageError(_wrong)

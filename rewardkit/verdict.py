@@ -10,7 +10,7 @@ from rewardkit.errors import ConfigError
 
 __all__ = ["Json", "Reason", "StepVerdict", "Verdict"]
 
-Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 """Plain JSON data: what a dataset column can hold."""
 
 
@@ -74,8 +74,8 @@ class StepVerdict:
 class Verdict:
     """What a completion is worth, why, and what was graded.
 
-    `score` is in [0, 1]. None means that the verifier abstains: it could not decide, which is not the same
-    as wrong, and it stays None up to the trainer, where it is masked.
+    `score` is in [0, 1]. None means that the verifier abstains: it could not decide, which is not
+    the same as wrong, and it stays None up to the trainer, where it is masked.
 
     >>> Verdict(1.0, Reason.MATCH, answer="42").passed
     True

@@ -16,9 +16,10 @@ __all__ = ["Verifier", "check_batch", "row_contexts"]
 class Verifier(Protocol):
     """Grades completions against references.
 
-    A class with `name` and these methods is a verifier; subclassing is not needed, but gives the methods
-    below `verify` for nothing. A verifier is picklable, and safe to call from threads, from asyncio and in
-    forked children. Its engines start at the first call, and `close` (or a `with` block) stops them.
+    A class with `name` and these methods is a verifier; subclassing is not needed, but gives the
+    methods below `verify` for nothing. A verifier is picklable, and safe to call from threads, from
+    asyncio and in forked children. Its engines start at the first call, and `close` (or a `with`
+    block) stops them.
     """
 
     name: str
@@ -30,10 +31,10 @@ class Verifier(Protocol):
         Args:
             completion: what the model wrote; anything at all gets a verdict.
             reference: plain JSON data in the shape that the verifier documents.
-            context: the sample's other columns, of which a verifier reads those it documents (`prompt`, …).
+            context: the sample's other columns; a verifier reads those that it documents.
 
         Raises:
-            InvalidReferenceError: the reference cannot be read. The caller's data is wrong, not the model.
+            InvalidReferenceError: the reference cannot be read; the caller's data is wrong.
         """
         ...
 
@@ -54,7 +55,7 @@ class Verifier(Protocol):
         ]
 
     def check_reference(self, reference: Json, /) -> list[str]:
-        """Returns warnings on a reference, one line each: ambiguous, several readings, slow, …
+        """Returns warnings on a reference, one line each: what is ambiguous or slow.
 
         `rewardkit lint-references` calls it on a whole data set before training.
 
