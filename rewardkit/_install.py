@@ -1,0 +1,59 @@
+"""Extras: what each brings, whether it is here, and the command that adds it here."""
+
+import importlib.metadata
+import importlib.util
+import json
+import shlex
+from urllib.parse import unquote, urlsplit
+
+from rewardkit.errors import ConfigError, EngineMissingError
+
+__all__ = ["EXTRAS", "install_command", "require_extra"]
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "math": ("sympy", "math_verify", "pint"),
+    "data": ("pyarrow", "datasets"),
+}
+"""The import names that each extra brings."""
+
+
+def install_command(extra: str) -> str:
+    """Returns the shell command that adds an extra to this installation.
+
+    An editable install or a wheel from a file is extended where it came from; else by name.
+
+    >>> "[math]" in install_command("math")
+    True
+    """
+    try:
+        origin = importlib.metadata.distribution("rewardkit").read_text("direct_url.json")
+    except importlib.metadata.PackageNotFoundError:
+        origin = None
+    source = json.loads(origin) if origin else {}
+    url = source.get("url", "")
+    if source.get("dir_info") is not None and url.startswith("file:"):
+        folder = unquote(urlsplit(url).path)
+        editable = "-e " if source["dir_info"].get("editable") else ""
+        return f"pip install {editable}{shlex.quote(f'{folder}[{extra}]')}"
+    if url:
+        return f"pip install {shlex.quote(f'rewardkit[{extra}] @ {url}')}"
+    return f"pip install {shlex.quote(f'rewardkit[{extra}]')}"
+
+
+def require_extra(extra: str) -> None:
+    """Checks that every package of an extra can be found; nothing is imported.
+
+    >>> require_extra("maths")
+    Traceback (most recent call last):
+    ...
+    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, math
+
+    Raises:
+        EngineMissingError: a package is missing; the message holds the command that installs it.
+        ConfigError: no extra has this name.
+    """
+    if extra not in EXTRAS:
+        raise ConfigError(f"no extra is named {extra!r}; there are: {', '.join(sorted(EXTRAS))}")
+    missing = [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]
+    if missing:
+        raise EngineMissingError(", ".join(missing), install_command(extra))
