@@ -1,0 +1,131 @@
+"""Grading a batch on all cores, with one verdict per row whatever a row does."""
+
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.completion import Completion
+from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.runtime._tasks import describe
+from rewardkit.runtime.outcome import Outcome, OutcomeStatus
+from rewardkit.runtime.pool import WorkerPool
+from rewardkit.verdict import Json, Reason, Verdict
+from rewardkit.verifier import Verifier
+
+__all__ = ["verify_rows"]
+
+_REASONS = {
+    OutcomeStatus.TIMEOUT: Reason.TIMEOUT,
+    OutcomeStatus.MEMORY: Reason.MEMORY,
+    OutcomeStatus.CRASH: Reason.ENGINE_FAILURE,
+    OutcomeStatus.ERROR: Reason.ENGINE_FAILURE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Grades one packed row. A caller's mistake comes back as a value, and is raised by the caller."""
+
+    verifier: Verifier
+
+    def __call__(self, packed: bytes) -> Verdict | RewardkitError:
+        completion, reference, context = pickle.loads(packed)
+        return _grade(self.verifier, completion, reference, context)
+
+
+def _grade(
+    verifier: Verifier, completion: Completion, reference: Json, context: Mapping[str, Any]
+) -> Verdict | RewardkitError:
+    try:
+        return verifier.verify(completion, reference, **context)
+    except RewardkitError as error:
+        return error
+    except MemoryError:
+        return Verdict(None, Reason.MEMORY, detail=f"{verifier.name}: out of memory")
+    except Exception as error:  # the boundary: a verifier that breaks abstains on this row
+        return _abstention(verifier, describe(error))
+
+
+def _abstention(verifier: Verifier, detail: str, seconds: float = 0.0) -> Verdict:
+    return Verdict(
+        None, Reason.ENGINE_FAILURE, detail=f"{verifier.name}: {detail}", seconds=seconds
+    )
+
+
+def verify_rows(
+    verifier: Verifier,
+    completions: Sequence[Completion],
+    references: Sequence[Json],
+    contexts: Sequence[Mapping[str, Any]],
+    /,
+    *,
+    pool: WorkerPool,
+    row_timeout_s: float,
+    inline_rows: int = 16,
+) -> list[Verdict]:
+    """Returns `verifier.verify` of each row, in order, run on all the workers of `pool`.
+
+    A row that hangs, crashes or eats its memory loses only itself: its verdict has score None and
+    reason timeout, engine_failure or memory. A batch that is small, or a verifier or row that cannot
+    travel to a worker (a class of the running script), is graded here instead: same verdicts.
+
+    Args:
+        verifier: picklable; each worker unpickles it once.
+        completions: one per row.
+        references: one per row.
+        contexts: one per row, as `row_contexts` makes them.
+        pool: where the rows run. Keep one for many batches: starting it costs a tenth of a second.
+        row_timeout_s: seconds for one row, past the verifier's own deadline: this one is the backstop.
+        inline_rows: batches up to this size are graded here; 0 sends every batch to the pool.
+
+    Raises:
+        InvalidReferenceError: the first row whose reference cannot be read.
+        ConfigError: another mistake of the caller's.
+    """
+    rows = list(zip(completions, references, contexts, strict=True))
+    if len(rows) <= inline_rows or pool.workers == 1:
+        results = [_grade(verifier, *row) for row in rows]
+    else:
+        results = _spread(verifier, rows, pool, row_timeout_s)
+    for result in results:
+        if isinstance(result, RewardkitError):
+            raise result
+    return [result for result in results if isinstance(result, Verdict)]
+
+
+def _spread(
+    verifier: Verifier,
+    rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]],
+    pool: WorkerPool,
+    row_timeout_s: float,
+) -> list[Verdict | RewardkitError]:
+    packed = {i: data for i, row in enumerate(rows) if (data := _pack_row(row)) is not None}
+    try:
+        outcomes = pool.map(_Row(verifier), packed.values(), timeout_s=row_timeout_s)
+    except ConfigError:
+        outcomes, packed = [], {}
+    results: dict[int, Verdict | RewardkitError] = {
+        i: _result(verifier, outcome) for i, outcome in zip(packed, outcomes, strict=True)
+    }
+    return [results[i] if i in results else _grade(verifier, *row) for i, row in enumerate(rows)]
+
+
+def _pack_row(row: tuple[Completion, Json, Mapping[str, Any]]) -> bytes | None:
+    try:
+        return pickle.dumps(row, pickle.HIGHEST_PROTOCOL)
+    except Exception:  # a completion nested too deep, a column of live objects: graded here
+        return None
+
+
+def _result(
+    verifier: Verifier, outcome: Outcome[Verdict | RewardkitError]
+) -> Verdict | RewardkitError:
+    if outcome.value is not None:
+        return outcome.value
+    return Verdict(
+        None,
+        _REASONS[outcome.status],
+        detail=f"{verifier.name}: {outcome.detail}",
+        seconds=outcome.seconds,
+    )

@@ -1,0 +1,331 @@
+"""A pool of killable workers: any function, a deadline that holds, an outcome that never raises."""
+
+import asyncio
+import math
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from rewardkit.errors import ConfigError
+from rewardkit.runtime._crew import Crew, Slot
+from rewardkit.runtime._exchange import Task, run_items
+from rewardkit.runtime._settings import PoolSettings
+from rewardkit.runtime._tasks import pack
+from rewardkit.runtime.outcome import Outcome
+
+__all__ = ["WorkerPool"]
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+_CHUNK_S = 0.05
+"""Work that is worth a trip to a worker: a trip costs about a thousandth of it."""
+_MAX_CHUNK = 256
+
+
+class WorkerPool:
+    """Runs functions in worker processes that can be killed at any moment.
+
+    The workers are forked from a small process of their own, which is started at the first task with a
+    fresh interpreter: the caller's script is never imported again, so no main guard is needed, and
+    nothing of its threads, signal handlers or devices is in the workers. Each task has a deadline, at which the
+    worker and every process that the task started are killed. A task that raises, exits, crashes, eats
+    its memory or hangs inside a C function is an `Outcome` like any other.
+
+    One pool may be used from many threads, from asyncio, and in forked children (each makes its own
+    workers). Pickling it keeps the settings. It is not a sandbox: it runs the caller's own code.
+
+    Args:
+        workers: most processes at a time, at least 1; None for one per core that this process may use.
+            They are started as they are needed.
+        memory_mb: private memory of one worker, in MiB, at least 64; None for no limit.
+        max_tasks: tasks after which a worker is replaced by a fresh one, at least 1.
+        preload: modules that are imported once, before any worker is forked. Their import time then
+            counts for no task and their memory is shared. They must not start threads on import.
+        initializer: called in each new worker; must be importable.
+        initargs: its arguments.
+        max_result_bytes: the largest pickled result that a task may return.
+        start_timeout_s: seconds that a worker may take to start, or to import a function. This is not part
+            of any task's deadline.
+
+    Raises:
+        ConfigError: a value is outside its range, or the initializer cannot be sent to a worker.
+
+    >>> with WorkerPool(workers=1) as pool:
+    ...     pool.call(divmod, 7, 2, timeout_s=5.0).value
+    (3, 1)
+    """
+
+    def __init__(
+        self,
+        *,
+        workers: int | None = None,
+        memory_mb: int | None = 1024,
+        max_tasks: int = 1000,
+        preload: Sequence[str] = (),
+        initializer: Callable[..., object] | None = None,
+        initargs: tuple[Any, ...] = (),
+        max_result_bytes: int = 64 * 2**20,
+        start_timeout_s: float = 60.0,
+    ) -> None:
+        if workers is not None and workers < 1:
+            raise ConfigError(f"workers is at least 1, or None for one per core, not {workers!r}")
+        if memory_mb is not None and memory_mb < 64:
+            raise ConfigError(f"memory_mb is at least 64, or None for no limit, not {memory_mb!r}")
+        for name, value in (("max_tasks", max_tasks), ("max_result_bytes", max_result_bytes)):
+            if value < 1:
+                raise ConfigError(f"{name} is at least 1, not {value!r}")
+        _check_seconds("start_timeout_s", start_timeout_s)
+        if os.name != "posix":
+            raise ConfigError("a WorkerPool needs fork(): Linux, macOS, or WSL on Windows")
+        self._workers = workers
+        self._settings = PoolSettings(
+            preload=tuple(preload),
+            memory_mb=memory_mb,
+            max_tasks=max_tasks,
+            start_timeout_s=start_timeout_s,
+            max_result_bytes=max_result_bytes,
+            initializer=pack((initializer, tuple(initargs)), what="the initializer"),
+        )
+        self._reset()
+
+    def _reset(self) -> None:
+        self._crews: dict[int, Crew] = {}
+        self._executors: dict[int, ThreadPoolExecutor] = {}
+        self._finalizer = weakref.finalize(self, _close, self._crews, self._executors)
+
+    @property
+    def workers(self) -> int:
+        """Most processes at a time."""
+        return self._workers or _usable_cores()
+
+    def call(self, function: Callable[..., T], /, *args: Any, timeout_s: float) -> Outcome[T]:
+        """Returns the outcome of `function(*args)`, run in a worker.
+
+        Args:
+            function: importable by name. It is unpickled once per worker and kept, so a bound method
+                brings its object along once, not at every call.
+            args: anything that pickles.
+            timeout_s: seconds from the moment when the task starts; waiting for a worker, starting one and
+                importing the function do not count.
+
+        Raises:
+            ConfigError: the function or its arguments cannot be sent to a worker.
+        """
+        _check_seconds("timeout_s", timeout_s)
+        item = pack(args, what="the arguments")
+        return self._run(Task(function), [item], timeout_s)[0]
+
+    async def acall(
+        self, function: Callable[..., T], /, *args: Any, timeout_s: float
+    ) -> Outcome[T]:
+        """Returns what `call` returns, without blocking the event loop."""
+        executor = self._executors.get(os.getpid())
+        if executor is None:
+            # More threads than workers would only wait for one.
+            executor = self._executors.setdefault(
+                os.getpid(), ThreadPoolExecutor(self.workers, "rewardkit-pool")
+            )
+        return await asyncio.get_running_loop().run_in_executor(
+            executor, lambda: self.call(function, *args, timeout_s=timeout_s)
+        )
+
+    def map(
+        self,
+        function: Callable[[Item], T],
+        items: Iterable[Item],
+        /,
+        *,
+        timeout_s: float,
+        chunk_size: int | None = None,
+    ) -> list[Outcome[T]]:
+        """Returns one outcome per item, in the order of the items.
+
+        Items travel in chunks, and each still has its own deadline and its own fate: when one kills
+        its worker, the rest of its chunk is run elsewhere.
+
+        Args:
+            function: as in `call`, of one argument.
+            items: anything that pickles.
+            timeout_s: seconds for one item, from the moment when that item starts.
+            chunk_size: items sent to a worker at a time, at least 1; None to follow the measured cost.
+
+        Raises:
+            ConfigError: the function or an item cannot be sent to a worker.
+        """
+        _check_seconds("timeout_s", timeout_s)
+        if chunk_size is not None and chunk_size < 1:
+            raise ConfigError(f"chunk_size is at least 1, or None, not {chunk_size!r}")
+        return _Map(
+            self._run,
+            Task(function),
+            [pack((item,), what=f"item {i}") for i, item in enumerate(items)],
+            workers=self.workers,
+            timeout_s=timeout_s,
+            chunk_size=chunk_size,
+        ).outcomes()
+
+    def close(self) -> None:
+        """Ends every process of the pool. The pool may be used again, and starts new ones then."""
+        self._finalizer()
+        self._reset()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_workers": self._workers, "_settings": self._settings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._reset()
+
+    def _crew(self) -> Crew:
+        pid = os.getpid()
+        crew = self._crews.get(pid)
+        if crew is None:
+            # setdefault is atomic, and takes no lock that a fork could leave held in the child.
+            crew = self._crews.setdefault(pid, Crew(self.workers, self._settings))
+        return crew
+
+    def _run(
+        self,
+        task: Task,
+        items: Sequence[bytes],
+        timeout_s: float,
+        active: set[Slot] | None = None,
+    ) -> list[Outcome[Any]]:
+        crew = self._crew()
+        slot = crew.take()
+        if active is not None:
+            active.add(slot)
+        try:
+            return run_items(crew, slot, task, items, timeout_s)
+        except BaseException:  # interrupted in the middle: what its worker does now is of no use
+            slot.drop()
+            raise
+        finally:
+            if active is not None:
+                active.discard(slot)
+            crew.give(slot)
+
+
+class _Map:
+    """One `map` under way: threads that each take a chunk, run it, and come back for more."""
+
+    def __init__(
+        self,
+        run: Callable[[Task, Sequence[bytes], float, set[Slot]], list[Outcome[Any]]],
+        task: Task,
+        items: list[bytes],
+        *,
+        workers: int,
+        timeout_s: float,
+        chunk_size: int | None,
+    ) -> None:
+        self._run = run
+        self._task = task
+        self._items = items
+        self._threads = min(workers, len(items))
+        self._timeout_s = timeout_s
+        self._chunk_size = chunk_size
+        self._lock = threading.Lock()
+        self._pending = deque(range(len(items)))
+        self._outcomes: list[Outcome[Any] | None] = [None] * len(items)
+        self._done = 0
+        self._seconds = 0.0
+        self._active: set[Slot] = set()
+        self._error: BaseException | None = None
+
+    def outcomes(self) -> list[Outcome[Any]]:
+        """Runs to the end and returns all outcomes, or raises what a thread raised."""
+        helpers: list[threading.Thread] = []
+        try:
+            for _ in range(self._threads - 1):
+                helper = threading.Thread(target=self._work, name="rewardkit-map", daemon=True)
+                try:
+                    helper.start()
+                except RuntimeError:  # no more threads here: fewer will do
+                    break
+                helpers.append(helper)
+            self._work()
+            for helper in helpers:
+                helper.join()
+        except BaseException as error:
+            self._stop(error)
+            for helper in helpers:
+                helper.join()
+            raise
+        if self._error is not None:
+            raise self._error
+        return [outcome for outcome in self._outcomes if outcome is not None]
+
+    def _stop(self, error: BaseException) -> None:
+        with self._lock:
+            self._error = self._error or error
+            self._pending.clear()
+        for slot in list(self._active):
+            link = slot.link
+            if link is not None:
+                link.hang_up()
+
+    def _work(self) -> None:
+        while chunk := self._next_chunk():
+            try:
+                outcomes = self._run(
+                    self._task, [self._items[i] for i in chunk], self._timeout_s, self._active
+                )
+            except BaseException as error:
+                self._stop(error)
+                return
+            with self._lock:
+                for i, outcome in zip(chunk, outcomes, strict=False):
+                    self._outcomes[i] = outcome
+                    self._seconds += outcome.seconds
+                self._done += len(outcomes)
+                if self._error is None:
+                    self._pending.extendleft(reversed(chunk[len(outcomes) :]))
+
+    def _next_chunk(self) -> list[int]:
+        with self._lock:
+            size = self._chunk_size or self._fitting_chunk()
+            return [self._pending.popleft() for _ in range(min(size, len(self._pending)))]
+
+    def _fitting_chunk(self) -> int:
+        if not self._done:
+            return 1
+        fair = math.ceil(len(self._pending) / (2 * self._threads))
+        affordable = int(_CHUNK_S * self._done / max(self._seconds, 1e-9))
+        return max(1, min(fair, affordable, _MAX_CHUNK))
+
+
+def _close(crews: dict[int, Crew], executors: dict[int, ThreadPoolExecutor]) -> None:
+    pid = os.getpid()
+    if pid in crews:
+        crews.pop(pid).close()
+    if pid in executors:
+        executors.pop(pid).shutdown(wait=False, cancel_futures=True)
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _check_seconds(name: str, value: float) -> None:
+    if not 0 < value < math.inf:
+        raise ConfigError(f"{name} is a positive number of seconds, not {value!r}")
