@@ -1,6 +1,5 @@
 """Extras: what each brings, whether it is here, and the command that adds it here."""
 
-import importlib.metadata
 import importlib.util
 import json
 import shlex
@@ -25,9 +24,12 @@ def install_command(extra: str) -> str:
     >>> "[math]" in install_command("math")
     True
     """
+    # Not at the top: verifiers import this module, and need it only where an extra is missing.
+    from importlib import metadata
+
     try:
-        origin = importlib.metadata.distribution("rewardkit").read_text("direct_url.json")
-    except importlib.metadata.PackageNotFoundError:
+        origin = metadata.distribution("rewardkit").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
         origin = None
     source = json.loads(origin) if origin else {}
     url = source.get("url", "")

@@ -7,6 +7,7 @@ compiles and runs a program, a prover proves a lemma, a Python engine computes.
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -117,8 +118,11 @@ def _run(command: Sequence[str], folder: Path, timeout_s: float) -> _Outcome:
     output = done.stdout.decode("utf-8", "replace")
     if done.returncode == 0:
         return _Outcome(output, "")
+    program = os.path.basename(command[0])
+    if done.returncode < 0:
+        return _Outcome(output, f"{program} was killed by {signal.Signals(-done.returncode).name}")
     last = output.strip().rsplit("\n", 1)[-1][:160]
-    return _Outcome(output, last or f"{os.path.basename(command[0])} ended with {done.returncode}")
+    return _Outcome(output, last or f"{program} ended with {done.returncode}")
 
 
 def _judge(outcome: _Outcome) -> Finding:

@@ -1,0 +1,39 @@
+"""`import rewardkit` costs little: no engine, framework or command line comes with it."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = set(
+    "antlr4 datasets email fastapi httpx hypothesis math_verify mpmath multiprocessing numpy openai"
+    " pandas pebble pint pyarrow pytest ray rich sqlglot sympy torch transformers typer".split()
+)
+
+
+def modules_after(code):
+    """Returns the top-level modules that a fresh interpreter holds after running `code`."""
+    script = f"{code}\nimport sys\nfor name in sys.modules: print(name)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_rewardkit_loads_nothing_heavy():
+    loaded = modules_after("import rewardkit")
+    assert "rewardkit" in loaded
+    assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize("module", ["rewardkit.engines", "rewardkit_doctor"])
+def test_helpers_of_the_command_line_load_no_engine(module):
+    assert not modules_after(f"import {module}") & HEAVY
+
+
+def test_the_public_names_are_the_listed_ones_and_all_exist():
+    import rewardkit
+
+    assert sorted(rewardkit.__all__) == list(rewardkit.__all__)
+    for name in rewardkit.__all__:
+        assert getattr(rewardkit, name) is not None
