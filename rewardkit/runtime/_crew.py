@@ -35,8 +35,8 @@ class Slot:
 class Crew:
     """A fork server and a fixed number of slots, first come first served.
 
-    It belongs to the process that made it. A forked child forgets it (no lock of the parent's is taken
-    there, none of its workers is touched) and its pool makes another.
+    It belongs to the process that made it. A forked child forgets it (no lock of the parent's is
+    taken there, none of its workers is touched) and its pool makes another.
     """
 
     def __init__(self, workers: int, settings: PoolSettings) -> None:
@@ -68,7 +68,7 @@ class Crew:
             raise
 
     def give(self, slot: Slot) -> None:
-        """Takes a slot back. Slots with a living worker are used first, so few workers are started."""
+        """Takes a slot back. Those with a living worker are used first, so few are started."""
         with self._lock:
             if self._waiting:
                 self._waiting.popleft().put(slot)

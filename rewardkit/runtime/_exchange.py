@@ -1,4 +1,4 @@
-"""One exchange with a worker: items go in, one outcome each comes back, until one of them ends it."""
+"""One exchange with a worker: items go in, an outcome each comes back, until one ends it."""
 
 import hashlib
 import pickle
@@ -32,7 +32,7 @@ class Task:
 def run_items(
     crew: Crew, slot: Slot, task: Task, items: Sequence[bytes], timeout_s: float
 ) -> list[Outcome[Any]]:
-    """Returns the outcomes of the first items, at least one: fewer than all if an item ended the worker.
+    """Returns the outcomes of the first items: at least one, all unless an item ended the worker.
 
     Args:
         crew: whose slot it is.
@@ -89,8 +89,8 @@ def _load(link: WorkerLink, task: Task, start_timeout_s: float) -> None:
     if frame.kind is Kind.REFUSED:
         reason = frame.payload.decode(errors="replace")
         raise ConfigError(
-            f"{task.name} cannot be imported in a worker: {reason}. Workers import it by name, so it "
-            "must be at the top level of a module on sys.path"
+            f"{task.name} cannot be imported in a worker: {reason}. Workers import it by name, so "
+            "it must be at the top level of a module on sys.path"
         )
     link.loaded.add(task.key)
 

@@ -1,9 +1,10 @@
 """The process between a pool and its workers: single-threaded, runs no task, can always kill.
 
-The pool starts it with a fresh interpreter, so nothing of the caller's `__main__`, threads, signals or
-devices is in it. It imports what the pool preloads, then forks a worker for each pair of sockets that
-the pool sends. It owns the workers: it waits for them, reports how they ended, and kills them with all
-their descendants when the pool hangs up. When the pool's process is gone, so is everything below here.
+The pool starts it with a fresh interpreter, so nothing of the caller's `__main__`, threads, signals
+or devices is in it. It imports what the pool preloads, then forks a worker for each pair of sockets
+that the pool sends. It owns the workers: it waits for them, reports how they ended, and kills them
+with all their descendants when the pool hangs up. When the pool's process is gone, so is everything
+below here.
 """
 
 import contextlib
@@ -49,7 +50,8 @@ class _Server:
             return
         self._settings: PoolSettings = pickle.loads(frame.payload)
         self._failure = _preload(self._settings.preload)
-        # What is loaded now is shared with all workers; the collector must not touch (and so copy) it.
+        # What is loaded now is shared with all workers; the collector must not touch (and so copy)
+        # it.
         gc.collect()
         gc.freeze()
         wake, self._bell = socket.socketpair()

@@ -19,8 +19,8 @@ from rewardkit.runtime._settings import PoolSettings
 
 __all__ = ["ForkServer", "WorkerDied", "WorkerLink"]
 
-# The path comes first, so that the same rewardkit is imported here and there. `__main__` is this line:
-# the caller's script is never run again, with or without a guard.
+# The path comes first, so that the same rewardkit is imported here and there. `__main__` is this
+# line: the caller's script is never run again, with or without a guard.
 _BOOTSTRAP = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
     "from rewardkit.runtime._forkserver import main; main(int(sys.argv[2]))"
@@ -31,7 +31,7 @@ _NO_SIGPIPE = getattr(socket, "MSG_NOSIGNAL", 0)
 
 def import_path() -> list[str]:
     """Returns `sys.path` with the empty entry spelled out, as another process must see it."""
-    return [entry or os.getcwd() for entry in sys.path if isinstance(entry, str)]
+    return [os.fspath(entry) or os.getcwd() for entry in sys.path]
 
 
 class WorkerDied(Exception):
@@ -100,8 +100,8 @@ class ForkServer:
 class WorkerLink:
     """The channels to one worker: `data` for frames, `status` for how it ended.
 
-    Death is told by the fork server on `status`, so it is seen at once even if a child of the task still
-    holds `data` open. Hanging up on `status` is what kills the worker.
+    Death is told by the fork server on `status`, so it is seen at once even if a child of the task
+    still holds `data` open. Hanging up on `status` is what kills the worker.
     """
 
     def __init__(self, data: socket.socket, status: socket.socket) -> None:
@@ -148,7 +148,8 @@ class WorkerLink:
         """Returns the next frame, or None if `deadline` (monotonic seconds) passes first.
 
         Raises:
-            WorkerDied: the worker ended before the frame was complete, or the frame is over `max_bytes`.
+            WorkerDied: the worker ended before the frame was complete, or the frame is over
+                `max_bytes`.
         """
         while True:
             frame = self._take(max_bytes)
@@ -176,7 +177,8 @@ class WorkerLink:
 
     def _fill(self) -> None:
         ending = _read(self._status)
-        # The data that was sent before the end is read after the end was seen, so that none is lost.
+        # The data that was sent before the end is read after the end was seen, so that none is
+        # lost.
         while chunk := _read(self._data):
             self._buffer += chunk
             if ending is None and len(chunk) < _READ_BYTES:
@@ -208,7 +210,7 @@ _READ_BYTES = 1 << 18
 
 
 def _read(channel: socket.socket) -> bytes | None:
-    """Returns what there is to read, `b""` at the end of the channel, None if nothing is there yet."""
+    """Returns what is there to read: no bytes at the channel's end, None if nothing came yet."""
     try:
         return channel.recv(_READ_BYTES)
     except BlockingIOError:

@@ -11,17 +11,18 @@ __all__ = ["describe", "pack"]
 
 
 class _Pickler(pickle.Pickler):
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:  # noqa: ANN401
         module = getattr(value, "__module__", None)
         if module == "__main__" and (isinstance(value, type) or hasattr(value, "__code__")):
+            name = getattr(value, "__qualname__", value)
             raise ConfigError(
-                f"{getattr(value, '__qualname__', value)!r} is defined in the script that is running, which "
-                "workers do not import. Put it into a module of its own and import it from there"
+                f"{name!r} is defined in the script that is running, which workers do not import. "
+                "Put it into a module of its own and import it from there"
             )
         return NotImplemented
 
 
-def pack(value: Any, *, what: str) -> bytes:
+def pack(value: object, *, what: str) -> bytes:
     """Returns `value` pickled for a worker.
 
     Args:
@@ -38,8 +39,8 @@ def pack(value: Any, *, what: str) -> bytes:
         raise
     except Exception as error:
         raise ConfigError(
-            f"{what} cannot be sent to a worker: {describe(error)}. Use a function of an importable "
-            "module, and arguments that can be pickled"
+            f"{what} cannot be sent to a worker: {describe(error)}. Use a function of an "
+            "importable module, and arguments that can be pickled"
         ) from error
     return buffer.getvalue()
 

@@ -20,9 +20,9 @@ def _prctl(option: int, value: int) -> None:
 def adopt_orphans() -> None:
     """Makes this process the parent of every descendant whose own parent dies.
 
-    So a child that detaches itself (double fork, new session) still hangs below its worker, and when
-    the worker dies it moves up to the fork server, which kills it. Linux only; elsewhere a detached
-    child of a task is out of reach.
+    So a child that detaches itself (double fork, new session) still hangs below its worker, and
+    when the worker dies it moves up to the fork server, which kills it. Linux only; elsewhere a
+    detached child of a task is out of reach.
     """
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
@@ -62,5 +62,6 @@ def _parent(name: str) -> int:
             stat = file.read()
     except OSError:
         return 0
-    # The command name stands in parentheses and may hold anything, so fields count from the last one.
+    # The command name stands in parentheses and may hold anything, so fields count from the last
+    # one.
     return int(stat[stat.rindex(b")") + 2 :].split()[1])

@@ -1,7 +1,8 @@
 """The life of a worker process: load functions, run items, answer each.
 
-A worker serves one pool and trusts it. It is not a sandbox: what runs here is the pool owner's code on
-untrusted data. The worker's job is to be killable, bounded in memory, and never to answer nonsense.
+A worker serves one pool and trusts it. It is not a sandbox: what runs here is the pool owner's code
+on untrusted data. The worker's job is to be killable, bounded in memory, and never to answer
+nonsense.
 """
 
 import contextlib
@@ -69,7 +70,8 @@ def _serve(connection: socket.socket, max_result_bytes: int) -> None:
             key, items = pickle.loads(frame.payload)
             for item in items:
                 connection.sendall(_run_item(functions[key], item, max_result_bytes))
-                # An alarm that a task left behind would kill the worker in the middle of a later task.
+                # An alarm that a task left behind would kill the worker in the middle of a later
+                # task.
                 signal.setitimer(signal.ITIMER_REAL, 0)
     except MemoryError:  # the request itself, or the frame of the answer, does not fit
         connection.sendall(encode(Kind.MEMORY))

@@ -25,7 +25,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Grades one packed row. A caller's mistake comes back as a value, and is raised by the caller."""
+    """Grades one packed row. A caller's mistake comes back as a value, to be raised there."""
 
     verifier: Verifier
 
@@ -67,8 +67,9 @@ def verify_rows(
     """Returns `verifier.verify` of each row, in order, run on all the workers of `pool`.
 
     A row that hangs, crashes or eats its memory loses only itself: its verdict has score None and
-    reason timeout, engine_failure or memory. A batch that is small, or a verifier or row that cannot
-    travel to a worker (a class of the running script), is graded here instead: same verdicts.
+    reason timeout, engine_failure or memory. A batch that is small, or a verifier or row that
+    cannot travel to a worker (a class of the running script), is graded here instead: same
+    verdicts.
 
     Args:
         verifier: picklable; each worker unpickles it once.
@@ -76,7 +77,8 @@ def verify_rows(
         references: one per row.
         contexts: one per row, as `row_contexts` makes them.
         pool: where the rows run. Keep one for many batches: starting it costs a tenth of a second.
-        row_timeout_s: seconds for one row, past the verifier's own deadline: this one is the backstop.
+        row_timeout_s: seconds for one row, past the verifier's own deadline: this one is the
+            backstop.
         inline_rows: batches up to this size are graded here; 0 sends every batch to the pool.
 
     Raises:

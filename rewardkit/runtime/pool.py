@@ -31,18 +31,19 @@ _MAX_CHUNK = 256
 class WorkerPool:
     """Runs functions in worker processes that can be killed at any moment.
 
-    The workers are forked from a small process of their own, which is started at the first task with a
-    fresh interpreter: the caller's script is never imported again, so no main guard is needed, and
-    nothing of its threads, signal handlers or devices is in the workers. Each task has a deadline, at which the
-    worker and every process that the task started are killed. A task that raises, exits, crashes, eats
-    its memory or hangs inside a C function is an `Outcome` like any other.
+    The workers are forked from a small process of their own, which is started at the first task
+    with a fresh interpreter: the caller's script is never imported again, so no main guard is
+    needed, and nothing of its threads, signal handlers or devices is in the workers. Each task has
+    a deadline, at which the worker and every process that the task started are killed. A task that
+    raises, exits, crashes, eats its memory or hangs inside a C function is an `Outcome` like any
+    other.
 
     One pool may be used from many threads, from asyncio, and in forked children (each makes its own
     workers). Pickling it keeps the settings. It is not a sandbox: it runs the caller's own code.
 
     Args:
-        workers: most processes at a time, at least 1; None for one per core that this process may use.
-            They are started as they are needed.
+        workers: most processes at a time, at least 1; None for one per core that this process may
+            use. They are started as they are needed.
         memory_mb: private memory of one worker, in MiB, at least 64; None for no limit.
         max_tasks: tasks after which a worker is replaced by a fresh one, at least 1.
         preload: modules that are imported once, before any worker is forked. Their import time then
@@ -50,8 +51,8 @@ class WorkerPool:
         initializer: called in each new worker; must be importable.
         initargs: its arguments.
         max_result_bytes: the largest pickled result that a task may return.
-        start_timeout_s: seconds that a worker may take to start, or to import a function. This is not part
-            of any task's deadline.
+        start_timeout_s: seconds that a worker may take to start, or to import a function. This is
+            not part of any task's deadline.
 
     Raises:
         ConfigError: a value is outside its range, or the initializer cannot be sent to a worker.
@@ -108,11 +109,11 @@ class WorkerPool:
         """Returns the outcome of `function(*args)`, run in a worker.
 
         Args:
-            function: importable by name. It is unpickled once per worker and kept, so a bound method
-                brings its object along once, not at every call.
+            function: importable by name. It is unpickled once per worker and kept, so a bound
+                method brings its object along once, not at every call.
             args: anything that pickles.
-            timeout_s: seconds from the moment when the task starts; waiting for a worker, starting one and
-                importing the function do not count.
+            timeout_s: seconds from the moment when the task starts; waiting for a worker, starting
+                one and importing the function do not count.
 
         Raises:
             ConfigError: the function or its arguments cannot be sent to a worker.
@@ -153,7 +154,8 @@ class WorkerPool:
             function: as in `call`, of one argument.
             items: anything that pickles.
             timeout_s: seconds for one item, from the moment when that item starts.
-            chunk_size: items sent to a worker at a time, at least 1; None to follow the measured cost.
+            chunk_size: items sent to a worker at a time, at least 1; None to follow the measured
+                cost.
 
         Raises:
             ConfigError: the function or an item cannot be sent to a worker.
