@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 import rewardkit
+from tests import _venvs
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,3 +35,17 @@ def shared_dir() -> Path:
     if not folder.is_dir():
         pytest.skip("no shared data here; set REWARDKIT_SHARED to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def package_index() -> None:
+    """Skips where pip reaches no index; where CI is set, that is a failure instead."""
+    if not _venvs.index_answers():
+        reason = "pip reaches no package index here"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The sdist and the wheel of this tree."""
+    return _venvs.build(ROOT, tmp_path_factory.mktemp("dist"))

@@ -37,7 +37,7 @@ verdicts = st.builds(
 
 
 def without_split_pairs(value: object) -> object:
-    """JSON spells a character beyond U+FFFF as two surrogates, so two lone ones come back joined."""
+    """JSON spells a character beyond U+FFFF as two surrogates: two lone ones come back joined."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     if isinstance(value, dict):
