@@ -209,7 +209,7 @@ class Reward:
             return None
         try:
             total = self._folded(present)
-        except OverflowError:
+        except (OverflowError, ValueError):  # what fsum says of inf, and of inf - inf
             total = math.inf
         if not math.isfinite(total):
             raise ConfigError(f"the total of {present} is no finite number: use smaller weights")
