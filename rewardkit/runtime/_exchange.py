@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rewardkit.errors import ConfigError
 from rewardkit.runtime._crew import Crew, Slot
 from rewardkit.runtime._frames import Frame, Kind
 from rewardkit.runtime._link import WorkerDied, WorkerLink, import_path
-from rewardkit.runtime._tasks import describe, pack
+from rewardkit.runtime._tasks import CannotTravelError, describe, pack
 from rewardkit.runtime.outcome import Outcome, OutcomeStatus
 
 __all__ = ["Task", "run_items"]
@@ -88,7 +87,7 @@ def _load(link: WorkerLink, task: Task, start_timeout_s: float) -> None:
         raise WorkerDied(f"{task.name} was not imported after {start_timeout_s:g} s")
     if frame.kind is Kind.REFUSED:
         reason = frame.payload.decode(errors="replace")
-        raise ConfigError(
+        raise CannotTravelError(
             f"{task.name} cannot be imported in a worker: {reason}. Workers import it by name, so "
             "it must be at the top level of a module on sys.path"
         )

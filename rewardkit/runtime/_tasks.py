@@ -7,7 +7,11 @@ from typing import Any
 from rewardkit.errors import ConfigError
 from rewardkit.runtime.outcome import MAX_DETAIL
 
-__all__ = ["describe", "pack"]
+__all__ = ["CannotTravelError", "describe", "pack"]
+
+
+class CannotTravelError(ConfigError):
+    """A function or an argument that no worker can be given."""
 
 
 class _Pickler(pickle.Pickler):
@@ -15,7 +19,7 @@ class _Pickler(pickle.Pickler):
         module = getattr(value, "__module__", None)
         if module == "__main__" and (isinstance(value, type) or hasattr(value, "__code__")):
             name = getattr(value, "__qualname__", value)
-            raise ConfigError(
+            raise CannotTravelError(
                 f"{name!r} is defined in the script that is running, which workers do not import. "
                 "Put it into a module of its own and import it from there"
             )
@@ -30,15 +34,15 @@ def pack(value: object, *, what: str) -> bytes:
         what: how an error names it.
 
     Raises:
-        ConfigError: it cannot be pickled, or refers to the running script; the text says which.
+        CannotTravelError: it cannot be pickled, or refers to the running script.
     """
     buffer = io.BytesIO()
     try:
         _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
-    except ConfigError:
+    except CannotTravelError:
         raise
     except Exception as error:
-        raise ConfigError(
+        raise CannotTravelError(
             f"{what} cannot be sent to a worker: {describe(error)}. Use a function of an "
             "importable module, and arguments that can be pickled"
         ) from error

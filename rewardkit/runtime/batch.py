@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.completion import Completion
-from rewardkit.errors import ConfigError, RewardkitError
-from rewardkit.runtime._tasks import describe
+from rewardkit.errors import RewardkitError
+from rewardkit.runtime._tasks import CannotTravelError, describe
 from rewardkit.runtime.outcome import Outcome, OutcomeStatus
 from rewardkit.runtime.pool import WorkerPool
 from rewardkit.verdict import Json, Reason, Verdict
-from rewardkit.verifier import Verifier
+from rewardkit.verifier import Verifier, check_batch
 
 __all__ = ["verify_rows"]
 
@@ -38,19 +38,34 @@ def _grade(
     verifier: Verifier, completion: Completion, reference: Json, context: Mapping[str, Any]
 ) -> Verdict | RewardkitError:
     try:
-        return verifier.verify(completion, reference, **context)
+        verdict: object = verifier.verify(completion, reference, **context)
     except RewardkitError as error:
         return error
-    except MemoryError:
-        return Verdict(None, Reason.MEMORY, detail=f"{verifier.name}: out of memory")
+    except MemoryError:  # a worker that meets it is replaced
+        raise
     except Exception as error:  # the boundary: a verifier that breaks abstains on this row
         return _abstention(verifier, describe(error))
+    if not isinstance(verdict, Verdict):
+        return _abstention(verifier, f"verify returned {type(verdict).__name__}")
+    return verdict
 
 
-def _abstention(verifier: Verifier, detail: str, seconds: float = 0.0) -> Verdict:
-    return Verdict(
-        None, Reason.ENGINE_FAILURE, detail=f"{verifier.name}: {detail}", seconds=seconds
-    )
+def _grade_here(
+    verifier: Verifier, completion: Completion, reference: Json, context: Mapping[str, Any]
+) -> Verdict | RewardkitError:
+    try:
+        return _grade(verifier, completion, reference, context)
+    except MemoryError:
+        return _abstention(verifier, "out of memory", Reason.MEMORY)
+
+
+def _abstention(
+    verifier: Verifier,
+    detail: str,
+    reason: Reason = Reason.ENGINE_FAILURE,
+    seconds: float = 0.0,
+) -> Verdict:
+    return Verdict(None, reason, detail=f"{verifier.name}: {detail}", seconds=seconds)
 
 
 def verify_rows(
@@ -85,9 +100,10 @@ def verify_rows(
         InvalidReferenceError: the first row whose reference cannot be read.
         ConfigError: another mistake of the caller's.
     """
+    check_batch(completions, references, {"contexts": contexts})
     rows = list(zip(completions, references, contexts, strict=True))
     if len(rows) <= inline_rows or pool.workers == 1:
-        results = [_grade(verifier, *row) for row in rows]
+        results = [_grade_here(verifier, *row) for row in rows]
     else:
         results = _spread(verifier, rows, pool, row_timeout_s)
     for result in results:
@@ -105,12 +121,14 @@ def _spread(
     packed = {i: data for i, row in enumerate(rows) if (data := _pack_row(row)) is not None}
     try:
         outcomes = pool.map(_Row(verifier), packed.values(), timeout_s=row_timeout_s)
-    except ConfigError:
+    except CannotTravelError:
         outcomes, packed = [], {}
     results: dict[int, Verdict | RewardkitError] = {
         i: _result(verifier, outcome) for i, outcome in zip(packed, outcomes, strict=True)
     }
-    return [results[i] if i in results else _grade(verifier, *row) for i, row in enumerate(rows)]
+    return [
+        results[i] if i in results else _grade_here(verifier, *row) for i, row in enumerate(rows)
+    ]
 
 
 def _pack_row(row: tuple[Completion, Json, Mapping[str, Any]]) -> bytes | None:
@@ -125,9 +143,4 @@ def _result(
 ) -> Verdict | RewardkitError:
     if outcome.value is not None:
         return outcome.value
-    return Verdict(
-        None,
-        _REASONS[outcome.status],
-        detail=f"{verifier.name}: {outcome.detail}",
-        seconds=outcome.seconds,
-    )
+    return _abstention(verifier, outcome.detail, _REASONS[outcome.status], outcome.seconds)
