@@ -44,7 +44,7 @@ types: $(VENV)/.full
 	$(BIN)/mypy rewardkit adapters
 
 docs: $(VENV)/.full
-	$(BIN)/mkdocs build --strict --quiet --site-dir out/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir out/site
 
 # A stamp is as new as what decides the installation, so a second run installs nothing.
 $(VENV)/.light: $(BIN)/python pyproject.toml
