@@ -1,0 +1,217 @@
+"""The verdict on one answer span: tiers from the cheapest to the dearest, each says yes, no, or passes on."""
+
+import re
+from dataclasses import dataclass, replace
+
+from rewardkit.verdict import Reason
+from rewardkit.verifiers.math._compare import is_unevaluated
+from rewardkit.verifiers.math._decision import Decision, different, equal, undecided
+from rewardkit.verifiers.math._lexer import Reading, clean
+from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
+from rewardkit.verifiers.math._nodes import Const, Listing, Node, Num, Quantity, Seq, Sym
+from rewardkit.verifiers.math._reference import (
+    MathReference,
+    read_labelled,
+    read_math,
+    same_words,
+    squeeze,
+)
+from rewardkit.verifiers.math._scalar import is_literal
+from rewardkit.verifiers.math._text_forms import (
+    means_empty,
+    normal_text,
+    plain_text,
+    read_clock,
+    read_date,
+    read_number_words,
+    read_options,
+    strip_lead_in,
+)
+
+__all__ = ["Judgement", "judge"]
+
+_PLACEHOLDER = re.compile(
+    r"^(?:|\?+|\.{2,}|…|-+|_+|answer|your answer|final answer|see above|nan|none|null|undefined|unknown|tbd|n/a|todo|"
+    r"x|the answer|result|value)$",
+    re.IGNORECASE,
+)
+_CODE = re.compile(
+    r"__\w+__|\b(?:import|exec|eval|lambda|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
+)
+_DECIMAL_COMMA = re.compile(r"^[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
+_TASK = re.compile(
+    r"(?:comput|evaluat|calculat|find|simplif|determin|what\s+is|solve|value\s+of|asked\s+for|work\s+out|problem|question|expand|prove)"
+    r"[^.\n]{0,80}$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A decision with the reason code that it gets."""
+
+    decision: Decision
+    reason: Reason
+
+
+def judge(reference: MathReference, span: str, *, decimal_comma: bool = False, task: str = "") -> Judgement:
+    """Returns the judgement on an answer span.
+
+    Args:
+        reference: what is asked for.
+        span: the answer as the completion spells it.
+        decimal_comma: read `3,5` as 3.5 and `1.234` as 1234, always.
+        task: the prompt and the text before the answer, in which a restated task is looked for.
+    """
+    if len(span) > MAX_ANSWER_CHARS:
+        return _oversized(reference, span)
+    cleaned = clean(strip_lead_in(span))
+    canonical = squeeze(cleaned)
+    if canonical and canonical == reference.canonical:
+        return Judgement(equal("canonical", "the same text"), Reason.MATCH)
+    plain = plain_text(cleaned)
+    if _CODE.search(cleaned):
+        return Judgement(different("guard", "program text is no answer"), Reason.FORBIDDEN)
+    if _PLACEHOLDER.match(plain) and not (reference.kind == "math" and means_empty(plain)):
+        return Judgement(different("guard", "a placeholder is no answer"), Reason.NO_ANSWER)
+    if reference.kind == "opaque":
+        return Judgement(undecided("canonical", "the reference is not understood"), Reason.UNPROVED)
+    if reference.kind not in ("math",) and (reference.kind != "clock" or not reference.readings):
+        return _judge_words(reference, cleaned, plain)
+    if reference.kind == "clock":
+        words = _judge_words(reference, cleaned, plain)
+        if words.decision or read_clock(plain):
+            return words
+    return _judge_math(reference, cleaned, plain, decimal_comma, task)
+
+
+def _oversized(reference: MathReference, span: str) -> Judgement:
+    if squeeze(span) == squeeze(reference.text):
+        return Judgement(equal("canonical", "the same text"), Reason.MATCH)
+    return Judgement(different("guard", f"an answer of {len(span):,} characters"), Reason.SIZE_LIMIT)
+
+
+def _judge_words(reference: MathReference, cleaned: str, plain: str) -> Judgement:
+    match reference.kind:
+        case "options":
+            letters = read_options(plain)
+            if letters is None:
+                return _mismatch("words", "no option letter")
+            if set(letters) == set(reference.value):
+                return Judgement(equal("words", "the same option"), Reason.MATCH)
+            return _mismatch("words", f"option {', '.join(letters)}")
+        case "clock":
+            same = same_words(reference.value, read_clock(plain))
+        case "date":
+            same = same_words(reference.value, read_date(plain))
+        case "truth":
+            same = _same_truth(str(reference.value), plain)
+        case _:
+            same = normal_text(plain) == reference.value
+    return Judgement(equal("words", "the same"), Reason.MATCH) if same else _mismatch("words", "other words")
+
+
+def _same_truth(reference: str, plain: str) -> bool:
+    """Returns True if a text says yes (or no) and not the opposite: `Yes, since 3 > 2`."""
+    first = re.match(r"(?:yes|no|true|false)\b", plain.lower())
+    if not first or first.group() != reference:
+        return False
+    rest = plain[first.end() :].strip()
+    if not rest:
+        return True
+    opposite = {"yes": "no", "no": "yes", "true": "false", "false": "true"}[reference]
+    return rest[0] in ",.;:-–—(" and not re.search(rf"\b{opposite}\b|\d", rest.lower())
+
+
+def _mismatch(tier: str, why: str) -> Judgement:
+    return Judgement(different(tier, why), Reason.MISMATCH)
+
+
+def _judge_math(
+    reference: MathReference, cleaned: str, plain: str, decimal_comma: bool, task: str
+) -> Judgement:
+    nodes, problem = _answer_nodes(reference, cleaned, plain, decimal_comma)
+    if not nodes:
+        return problem
+    best: Decision | None = None
+    for wanted in reference.readings:
+        for node in nodes:
+            if is_unevaluated(wanted, node) or _restates(wanted, node, cleaned, task):
+                return Judgement(different("guard", "the task, not its value"), Reason.UNEVALUATED)
+            decision = reference.comparer.compare(wanted, node)
+            if decision:
+                return Judgement(decision, Reason.MATCH)
+            if best is None or (best.same is False and decision.same is None):
+                best = decision
+    if best is None or best.same is None:
+        return Judgement(best or undecided("structure"), Reason.UNPROVED)
+    return Judgement(best, Reason.MISMATCH)
+
+
+def _answer_nodes(
+    reference: MathReference, cleaned: str, plain: str, decimal_comma: bool
+) -> tuple[list[Node], Judgement]:
+    """Returns the readings of an answer that its reference allows, or the judgement where there is none."""
+    wanted = reference.readings[0]
+    if isinstance(wanted, Const) and wanted.name == "empty" and means_empty(plain):
+        return [wanted], _mismatch("words", "")
+    labelled = read_labelled(cleaned, Reading())
+    if labelled is not None:
+        return [labelled], _mismatch("structure", "")
+    nodes = list[Node]()
+    problem = Judgement(different("parse", "not read"), Reason.UNPARSABLE)
+    for reading in _readings(wanted, cleaned, decimal_comma):
+        try:
+            node = read_math(cleaned, reading)
+        except NotMathError as error:
+            problem = Judgement(different("parse", str(error)), Reason.UNPARSABLE)
+        except TooLargeError as error:
+            problem = Judgement(different("guard", str(error)), Reason.SIZE_LIMIT)
+            break
+        else:
+            if node not in nodes:
+                nodes.append(node)
+    if not nodes and problem.reason is Reason.UNPARSABLE:
+        spelled = read_number_words(plain)
+        if spelled is not None:
+            return [Num(spelled)], problem
+        trimmed = _spelled_quantity(plain)
+        if trimmed is not None:
+            return [trimmed], problem
+        if means_empty(plain):
+            return [Const("empty")], problem
+        if re.search(r"[^\W\d_]{3}", plain):
+            problem = replace(problem, reason=Reason.MISMATCH)
+    return nodes, problem
+
+
+def _spelled_quantity(plain: str) -> Node | None:
+    """Returns `twelve apples` as a quantity."""
+    head, _, noun = plain.rpartition(" ")
+    spelled = read_number_words(head) if head else None
+    return Quantity(Num(spelled), noun) if spelled is not None else None
+
+
+def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:
+    """Returns the ways to read an answer, given what is asked for: a scalar allows a decimal comma."""
+    if decimal_comma:
+        return [Reading(decimal_comma=True)]
+    sequence = isinstance(wanted, Seq | Listing)
+    readings = [Reading(grouped=False), Reading()] if sequence else [Reading()]
+    scalar = wanted.body if isinstance(wanted, Quantity) else wanted
+    whole = isinstance(scalar, Num) and isinstance(scalar.value, int)
+    if not sequence and not isinstance(wanted, Sym) and not whole and _DECIMAL_COMMA.match(cleaned):
+        readings.append(Reading(decimal_comma=True))
+    return readings
+
+
+def _restates(wanted: Node, node: Node, cleaned: str, task: str) -> bool:
+    """Returns True if a plain number was asked for and the answer repeats an expression that the task poses."""
+    if not task or is_literal(node) or not is_literal(wanted):
+        return False
+    needle = squeeze(cleaned)
+    if len(needle) < 3 or not re.search(r"\d|\\", needle):
+        return False
+    haystack = squeeze(clean(task[-4_000:]) if len(task) > 4_000 else clean(task))
+    at = haystack.find(needle)
+    return at >= 0 and bool(_TASK.search(haystack[max(0, at - 120) : at]))

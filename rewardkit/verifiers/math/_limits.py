@@ -1,0 +1,42 @@
+"""The bounds that hold before any work starts, and what is raised when an input is over them."""
+
+__all__ = [
+    "MAX_ANSWER_CHARS",
+    "MAX_BITS",
+    "MAX_DEPTH",
+    "MAX_ITEMS",
+    "MAX_STEPS",
+    "MAX_TOKENS",
+    "NotMathError",
+    "TooLargeError",
+    "UndefinedValueError",
+    "UnsupportedError",
+]
+
+MAX_ANSWER_CHARS = 16_384
+"""A longer answer span is not read (it may still be identical to its reference)."""
+MAX_TOKENS = 6_000
+MAX_DEPTH = 48
+"""Nesting of brackets, fractions, exponents."""
+MAX_ITEMS = 512
+"""Members of a list, a set, a matrix; branches of ±."""
+MAX_BITS = 1 << 16
+"""Size of an exact integer (65,536 bits, about 19,700 digits)."""
+MAX_STEPS = 20_000
+"""Node evaluations spent on one numeric value; sums, integrals and limits count each term."""
+
+
+class NotMathError(Exception):
+    """The text is not an expression of the grammar."""
+
+
+class TooLargeError(Exception):
+    """Reading or computing it would cost more than the limits allow."""
+
+
+class UndefinedValueError(Exception):
+    """The expression has no finite value here: 0/0, a pole, a branch that is not real."""
+
+
+class UnsupportedError(Exception):
+    """The expression is well formed, but this tier has no way to compute it."""

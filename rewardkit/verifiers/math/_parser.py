@@ -1,0 +1,376 @@
+"""The grammar of answers: recursive descent over the tokens, linear in their number, bounded in depth.
+
+    listing   relation, relation; relation and relation or relation
+    relation  set = set < set …          (also ∈, ≡ … (mod m), ≈)
+    set       ratio ∪ ratio ∩ ratio ∖ ratio
+    ratio     sum : sum
+    sum       term + term − term ± term
+    term      factor · factor / factor   (also by juxtaposition; a unit phrase ends a term)
+    factor    atom ^ exponent ! % °
+"""
+
+from fractions import Fraction
+
+from rewardkit.verifiers.math._atoms import AtomParser
+from rewardkit.verifiers.math._lexer import Reading, tokenize
+from rewardkit.verifiers.math._limits import NotMathError
+from rewardkit.verifiers.math._nodes import (
+    Add,
+    Call,
+    Congruence,
+    Const,
+    Div,
+    Listing,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    PlusMinus,
+    Quantifier,
+    Quantity,
+    Ratio,
+    Rel,
+    Seq,
+    SetOp,
+    Sym,
+)
+from rewardkit.verifiers.math._symbols import RELATIONS
+from rewardkit.verifiers.math._units import is_unit_word
+
+__all__ = ["parse"]
+
+_SET_OPERATORS = {"cup": "cup", "cap": "cap", "setminus": "minus", "bigcup": "cup"}
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_CONDITIONS = {"for", "where", "with", "if", "when", "such", "provided"}
+_SYMBOL_UNITS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
+
+
+def parse(text: str, reading: Reading) -> Node:
+    """Returns the tree of a cleaned text.
+
+    Raises:
+        NotMathError: the text is not an expression of the grammar.
+        TooLargeError: it is longer or deeper than the limits allow.
+    """
+    parser = _Parser(tokenize(text, reading))
+    return parser.whole()
+
+
+class _Parser(AtomParser):
+    def whole(self) -> Node:
+        node = self.listing()
+        while self.at_op(".") or self.at_cmd("newline") or self.at_op(","):
+            self.take()
+        if self.peek.kind != "end":
+            raise NotMathError(f"unexpected {self.peek.value!r}")
+        return node
+
+    def separator(self) -> str | None:
+        """Takes a separator between items, if one stands here; a comma before `and` belongs to it."""
+        token = self.peek
+        word = token.value.lower() if token.kind in ("word", "prose", "cmd") else ""
+        if word in ("and", "or"):
+            self.take()
+            return word
+        if self.at_op(",") or self.at_op(";") or self.at_cmd("newline"):
+            value = "," if token.kind == "cmd" else token.value
+            self.take()
+            if self.peek.kind in ("word", "prose", "cmd") and self.peek.value.lower() in ("and", "or"):
+                return self.take().value.lower()
+            return value
+        if self.at_op("&") and not self.cells:
+            self.take()
+            return "and"
+        return None
+
+    def listing(self) -> Node:
+        items, joins = [self.item()], list[str]()
+        while True:
+            mark = self.at
+            join = self.separator()
+            if join is None:
+                break
+            if self.closes_here():
+                self.at = mark if join in ("and", "or") else self.at
+                break
+            joins.append(join)
+            items.append(self.item())
+        if not joins:
+            return items[0]
+        return _attach_conditions(items, joins)
+
+    def closes_here(self) -> bool:
+        token = self.peek
+        return token.kind in ("end", "end_env") or (
+            token.kind == "op" and token.value in (")", "]", "}", "}set", ".")
+        )
+
+    def item(self) -> Node:
+        node = self.relation()
+        conditions = list[Node]()
+        while self.peek.kind in ("word", "prose") and self.peek.value.lower() in _CONDITIONS or self.at_cmd("forall"):
+            self.take()
+            while self.peek.kind in ("word", "prose") and self.peek.value.lower() in (
+                "all", "any", "every", "some", "each", "that", "real", "integer", "integers", "numbers", "is", "an", "positive",
+            ):  # fmt: skip
+                self.take()
+            if self.closes_here():
+                break
+            conditions.append(self.relation())
+            while self.peek.kind == "prose" and not self.closes_here() and self.peek.value.lower() not in ("and", "or"):
+                self.take()
+        return Quantifier(node, tuple(conditions)) if conditions else node
+
+    def relation(self) -> Node:
+        sides, ops = [self.set_expression()], list[str]()
+        while True:
+            token = self.peek
+            op = RELATIONS.get(token.value) if token.kind in ("op", "cmd") else None
+            if op is None and token.kind == "word" and token.value == "in" and not self.integrals:
+                op = "in"
+            if op is None:
+                break
+            self.take()
+            ops.append(op)
+            sides.append(self.set_expression())
+        if not ops:
+            return sides[0]
+        modulus = self.modulus() if ops[-1] in ("equiv", "=") else None
+        if modulus is not None and len(sides) == 2:
+            return Congruence(sides[0], sides[1], modulus)
+        if "equiv" in ops:
+            ops = ["=" if op == "equiv" else op for op in ops]
+        return Rel(tuple(sides), tuple(ops))
+
+    def modulus(self) -> Node | None:
+        """Takes `\\pmod 7`, `\\pmod{7}`, `(mod 7)`, `\\bmod 7` after a congruence."""
+        if self.at_cmd("pmod") or self.at_cmd("bmod") or self.at_cmd("mod") or self.at_word("mod"):
+            self.take()
+            return self.factor()
+        after = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else self.peek
+        if self.at_op("(") and after.value in ("mod", "bmod"):
+            self.take()
+            self.take()
+            node = self.sum()
+            self.expect(")")
+            return node
+        return None
+
+    def set_expression(self) -> Node:
+        node = self.ratio()
+        while True:
+            op = _SET_OPERATORS.get(self.peek.value) if self.peek.kind == "cmd" else None
+            if op is None and self.peek.value in ("U", "u", "∪", "union") and isinstance(node, Seq | SetOp):
+                op = "cup"
+            if op is None:
+                return node
+            self.take()
+            right = self.ratio()
+            same = isinstance(node, SetOp) and node.op == op and op != "minus"
+            left = node.parts if same and isinstance(node, SetOp) else (node,)
+            node = SetOp(op, (*left, right))
+
+    def ratio(self) -> Node:
+        node = self.sum()
+        parts = [node]
+        while (self.at_op(":") and not self.builders) or self.at_prose_word("to"):
+            self.take()
+            parts.append(self.sum())
+        return Ratio(tuple(parts)) if len(parts) > 1 else node
+
+    def sum(self) -> Node:
+        terms, result = list[Node](), None
+        sign = self.sign()
+        while True:
+            if sign in ("pm", "mp"):
+                first = result if not terms else _add([result, *terms] if result else terms)
+                result = PlusMinus(first, self.term(), flipped=sign == "mp")
+                terms = []
+            else:
+                term = self.term()
+                terms.append(Neg(term) if sign == "-" else term)
+            sign = self.sign()
+            if not sign:
+                break
+        if result is None:
+            return _add(terms)
+        return result if not terms else _add([result, *terms])
+
+    def sign(self) -> str:
+        """Takes a run of signs; returns '+', '-', 'pm', 'mp', or '' where none stands."""
+        sign = ""
+        while True:
+            if self.at_op("+"):
+                self.take()
+                sign = sign or "+"
+            elif self.at_op("-"):
+                self.take()
+                sign = "+" if sign == "-" else "-"
+            elif self.at_cmd("pm") or self.at_cmd("mp"):
+                return self.take().value
+            else:
+                return sign
+
+    def term(self) -> Node:
+        node = self.factor()
+        last_is_integer = isinstance(node, Num) and node.places is None and isinstance(node.value, int)
+        while True:
+            if self.at_op("*"):
+                self.take()
+                node = _multiply(node, self.signed_factor())
+            elif self.at_op("/"):
+                self.take()
+                node = Div(node, self.signed_factor())
+            elif self.at_cmd("bmod") or self.at_cmd("mod") or self.at_word("mod"):
+                if self.inside_congruence():
+                    return node
+                self.take()
+                node = Call("mod", (node, self.signed_factor()))
+            elif self.unit_starts(node):
+                node = self.quantity(node)
+            elif last_is_integer and isinstance(node, Num) and (mixed := self.mixed_number(node)) is not None:
+                node = mixed
+            elif self.starts_factor():
+                right = self.factor()
+                node = _multiply(node, right)
+            else:
+                return node
+            last_is_integer = False
+
+    def inside_congruence(self) -> bool:
+        return any(t.value == "equiv" for t in self.tokens[max(0, self.at - 40) : self.at])
+
+    def signed_factor(self) -> Node:
+        sign = self.sign()
+        if sign in ("pm", "mp"):
+            return PlusMinus(None, self.factor(), flipped=sign == "mp")
+        node = self.factor()
+        return Neg(node) if sign == "-" else node
+
+    def mixed_number(self, whole: Num) -> Node | None:
+        """Takes the fraction of a mixed number (3½ as `3\\frac12` or `3 1/2`), if one stands here."""
+        mark = self.at
+        if self.at_cmd("frac"):
+            part = self.factor()
+            value = _proper(part)
+            if value is not None:
+                return Num(whole.value + value)
+        elif self.peek.kind == "num" and self.peek.spaced:
+            top = self.take().node
+            if self.at_op("/") and self.tokens[self.at + 1].kind == "num":
+                self.take()
+                bottom = self.take().node
+                value = _proper(Div(top, bottom)) if top and bottom else None
+                if value is not None:
+                    return Num(whole.value + value)
+            raise NotMathError("two numbers side by side")
+        self.at = mark
+        return None
+
+    def unit_starts(self, node: Node) -> bool:
+        """Returns True if a unit phrase begins here: prose after a value, or a bare word that names a unit."""
+        token = self.peek
+        if token.kind == "op" and token.value in _SYMBOL_UNITS:
+            return not isinstance(node, Quantity)
+        if token.kind == "prose":
+            word = token.value.lower()
+            return word not in _CONDITIONS and word not in ("and", "or", "to", "mod", "otherwise")
+        if token.kind == "word":
+            word = token.value
+            if word == "in" and self.tokens[self.at + 1].kind not in ("end", "num"):
+                return False
+            numeric = isinstance(node, Num) or self.tokens[self.at - 1].kind == "num" or token.spaced
+            return numeric and (word in _SCALES or (is_unit_word(word) and not self.integrals))
+        return False
+
+    def quantity(self, node: Node) -> Node:
+        """Takes a unit phrase: `cm^2`, `km per hour`, `square units`, `million dollars`, `%`."""
+        if self.peek.kind == "op":
+            return Quantity(node, _SYMBOL_UNITS[self.take().value])
+        words = list[str]()
+        while len(words) < 12:
+            token = self.peek
+            word = token.value.lower()
+            if token.kind in ("prose", "word"):
+                if word in ("and", "or", "to") or word in _CONDITIONS:
+                    break
+                if token.kind == "word" and not (is_unit_word(token.value) or word in _SCALES or words):
+                    break
+                self.take()
+                if word in _SCALES and not words:
+                    node = _scaled(node, _SCALES[word])
+                elif word in ("percent", "pct") and not words:
+                    return self.percent_of(node)
+                else:
+                    words.append(token.value)
+            elif token.kind == "op" and token.value == "/" and words and self.tokens[self.at + 1].kind in ("prose", "word"):
+                self.take()
+                words.append("/")
+            elif token.kind == "op" and token.value == "*" and words and self.tokens[self.at + 1].kind == "prose":
+                self.take()
+            elif token.kind == "op" and token.value == "^" and words:
+                self.take()
+                words[-1] += "^" + self.unit_power()
+            elif token.kind == "op" and token.value == "." and words and self.tokens[self.at + 1].kind in ("prose", "word"):
+                self.take()  # a.m., sq. ft.
+            else:
+                break
+        return Quantity(node, " ".join(words)) if words else node
+
+    def unit_power(self) -> str:
+        grouped = self.at_op("{")
+        if grouped:
+            self.take()
+        sign = "-" if self.at_op("-") else ""
+        if sign:
+            self.take()
+        token = self.take()
+        if token.kind != "num" or not isinstance(token.node, Num):
+            raise NotMathError("a unit's power is a whole number")
+        if grouped:
+            self.expect("}")
+        return f"{sign}{token.node.value}"
+
+
+def _proper(part: Node) -> Fraction | None:
+    """Returns a fraction of whole literals below one, as in a mixed number."""
+    if isinstance(part, Div) and isinstance(part.top, Num) and isinstance(part.bottom, Num):
+        top, bottom = part.top, part.bottom
+        if top.places is None and bottom.places is None and isinstance(top.value, int) and isinstance(bottom.value, int):
+            if 0 < top.value < bottom.value:
+                return Fraction(top.value, bottom.value)
+    return None
+
+
+def _scaled(node: Node, scale: int) -> Node:
+    return Num(node.value * scale) if isinstance(node, Num) else _multiply(node, Num(scale))
+
+
+def _add(terms: list[Node] | list[Node | None]) -> Node:
+    kept = [t for t in terms if t is not None]
+    return kept[0] if len(kept) == 1 else Add(tuple(kept))
+
+
+def _multiply(left: Node, right: Node) -> Node:
+    if isinstance(left, Mul):
+        return Mul((*left.factors, right))
+    return Mul((left, right))
+
+
+def _is_range_condition(node: Node) -> bool:
+    """Returns True for `k ∈ ℤ` and its like: the range of a parameter, not an answer of its own."""
+    return (
+        isinstance(node, Rel)
+        and node.ops == ("in",)
+        and isinstance(node.sides[0], Sym)
+        and isinstance(node.sides[1], Const | Sym)
+    )
+
+
+def _attach_conditions(items: list[Node], joins: list[str]) -> Node:
+    conditions = list[Node]()
+    while len(items) > 1 and _is_range_condition(items[-1]):
+        conditions.insert(0, items.pop())
+        joins.pop()
+    body = items[0] if len(items) == 1 else Listing(tuple(items), tuple(joins))
+    return Quantifier(body, tuple(conditions)) if conditions else body

@@ -1,0 +1,273 @@
+"""Are two expressions the same value? Exact numbers first, then fingerprints, then high-precision points."""
+
+from fractions import Fraction
+from functools import cached_property
+
+from rewardkit.verifiers.math._decision import Decision, Tolerance, different, equal, undecided
+from rewardkit.verifiers.math._exact import Rational, exact_value, fingerprint
+from rewardkit.verifiers.math._limits import TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._nodes import (
+    BigOp,
+    Call,
+    Const,
+    Div,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Percent,
+    Pow,
+    children,
+)
+from rewardkit.verifiers.math._numeric import DIGITS, Evaluator, Value, is_real
+from rewardkit.verifiers.math._rewrite import contains, free_symbols
+
+__all__ = ["Scalar", "compare_scalars", "infinity_sign", "is_literal"]
+
+_CLOSE = 10.0 ** (18 - DIGITS)
+_LOOSE = 1e-10
+_POINTS = (0, 3, 1, 4, 2, 5)
+
+
+class Scalar:
+    """An expression with what has been computed of it; a reference's is kept and shared by its rollouts."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self._values: dict[int, Value | Exception] = {}
+
+    @cached_property
+    def exact(self) -> Rational | None:
+        try:
+            return exact_value(self.node)
+        except (UnsupportedError, TooLargeError, UndefinedValueError):
+            return None
+
+    @cached_property
+    def mark(self) -> tuple[int, int] | None:
+        """The fingerprint, or None where the expression is no rational function."""
+        try:
+            return fingerprint(self.node)
+        except (UnsupportedError, TooLargeError, UndefinedValueError):
+            return None
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        return free_symbols(self.node)
+
+    @cached_property
+    def decimals(self) -> list[Num]:
+        return list(_decimal_literals(self.node))
+
+    @cached_property
+    def unit_in_last_place(self) -> Fraction | None:
+        return _last_place(self.node)
+
+    @cached_property
+    def complex_unit(self) -> bool:
+        return _mentions_i(self.node)
+
+    @cached_property
+    def loose(self) -> bool:
+        """True if an integral, a limit or an infinite sum limits the digits."""
+        return contains(self.node, (BigOp,))
+
+    def at(self, point: int) -> Value:
+        """Returns the value at a sample point; raises what the evaluator raised there."""
+        if point not in self._values:
+            try:
+                self._values[point] = Evaluator(point=point).value(self.node)
+            except (UnsupportedError, TooLargeError, UndefinedValueError) as error:
+                self._values[point] = error
+        value = self._values[point]
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    def __reduce__(self) -> tuple[type["Scalar"], tuple[Node]]:
+        return type(self), (self.node,)
+
+
+def _decimal_literals(node: Node) -> list[Num]:
+    if isinstance(node, Num):
+        return [node] if node.places is not None else []
+    if isinstance(node, Pow):
+        return _decimal_literals(node.base)
+    return [literal for inner in children(node) for literal in _decimal_literals(inner)]
+
+
+def _mentions_i(node: Node) -> bool:
+    return node == Const("i") or (isinstance(node, Call) and node.name in ("cis", "sqrt")) and (
+        node.name == "cis" or _mentions_i(node.args[0])
+    ) or any(_mentions_i(inner) for inner in children(node))  # fmt: skip
+
+
+def _last_place(node: Node) -> Fraction | None:
+    """Returns the value of one unit in the last written decimal of a literal such as 3.14, 1.6·10^-19, 2.5%."""
+    match node:
+        case Num(_, places):
+            return None if places is None else Fraction(10) ** -places
+        case Neg(body) | Call("approx", (body,)):
+            return _last_place(body)
+        case Percent(body):
+            inner = _last_place(body)
+            return None if inner is None else inner / 100
+        case Mul((Num() as mantissa, Pow(Num(10), exponent))):
+            inner = _last_place(mantissa)
+            try:
+                power = exact_value(exponent)
+            except (UnsupportedError, TooLargeError, UndefinedValueError):
+                return None
+            return inner * Fraction(10) ** power if inner is not None and isinstance(power, int) and abs(power) < 5000 else None
+        case _:
+            return None
+
+
+def is_literal(node: Node) -> bool:
+    """Returns True for a plain number: 42, -3.5, 3/4, 25 %, 6·10^3."""
+    match node:
+        case Num():
+            return True
+        case Neg(body) | Percent(body) | Call("approx", (body,)):
+            return is_literal(body)
+        case Div(Num(), Num()) | Mul((Num(), Pow(Num(10), Num() | Neg(Num())))):
+            return True
+        case _:
+            return False
+
+
+def infinity_sign(node: Node) -> int:
+    """Returns 1 or -1 for a signed infinity, else 0."""
+    match node:
+        case Const("inf"):
+            return 1
+        case Neg(body):
+            return -infinity_sign(body)
+        case _:
+            return 0
+
+
+def _terminates(value: Rational) -> bool:
+    bottom = Fraction(value).denominator
+    for prime in (2, 5):
+        while bottom % prime == 0:
+            bottom //= prime
+    return bottom == 1
+
+
+def _significant(scalar: Scalar) -> int:
+    """Returns the fewest significant digits among the decimals of an expression (a large number for none)."""
+    return min((literal.significant for literal in scalar.decimals), default=10**6)
+
+
+def _is_approximate(scalar: Scalar) -> bool:
+    return isinstance(scalar.node, Call) and scalar.node.name == "approx"
+
+
+def compare_scalars(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> Decision:
+    """Returns whether two expressions have the same value for all values of their symbols."""
+    if reference.node == answer.node:
+        return equal("canonical", "the same expression")
+    if infinity_sign(reference.node) or infinity_sign(answer.node):
+        same = infinity_sign(reference.node) == infinity_sign(answer.node)
+        return (equal if same else different)("exact", "an infinite value")
+    left, right = reference.exact, answer.exact
+    if left is not None and right is not None:
+        if left == right:
+            return equal("exact", "equal rational numbers")
+        if _near_rationals(reference, answer, left, right, tolerance):
+            return equal("exact", "equal to the digits that are written")
+        return different("exact", "different rational numbers")
+    return _compare_expressions(reference, answer, tolerance)
+
+
+def _near_rationals(reference: Scalar, answer: Scalar, left: Rational, right: Rational, tolerance: Tolerance) -> bool:
+    gap = abs(Fraction(left) - right)
+    if tolerance.significant_figures is not None:
+        return 2 * gap * 10 ** (tolerance.significant_figures - 1) <= abs(left)
+    given, written = reference.unit_in_last_place, answer.unit_in_last_place
+    if written is not None and given is None:
+        return not _terminates(left) and _significant(answer) >= tolerance.approximation_digits and gap < written
+    if given is None or 2 * gap > given:
+        return False
+    if _is_approximate(reference) or (_is_approximate(answer) and _significant(reference) >= 3):
+        return written is None or written <= given
+    if written is None:
+        return not _terminates(right) and _significant(reference) >= 3
+    return written < given and _significant(reference) >= 4
+
+
+def _compare_expressions(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> Decision:
+    decimals = bool(reference.decimals or answer.decimals or tolerance.significant_figures)
+    left, right = reference.mark, answer.mark
+    rational = left is not None and right is not None
+    if rational and left != right and not decimals:
+        return different("algebra", "different rational functions")
+    if rational and left == right and _agree_in_size(reference, answer):
+        return equal("algebra", "the same rational function")
+    return _compare_points(reference, answer, tolerance)
+
+
+def _agree_in_size(reference: Scalar, answer: Scalar) -> bool:
+    """Returns False if values disagree: two fingerprints can be made equal on purpose by adding their primes."""
+    try:
+        left, right = reference.at(0), answer.at(0)
+    except (UnsupportedError, TooLargeError, UndefinedValueError):
+        return True
+    return bool(abs(left - right) <= _CLOSE * max(abs(left), abs(right)))
+
+
+def _gap_allowed(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> tuple[float, float]:
+    """Returns the relative and the absolute difference that still counts as equal."""
+    relative = _LOOSE if reference.loose or answer.loose else _CLOSE
+    if tolerance.significant_figures is not None:
+        return 0.5 * 10.0 ** (1 - tolerance.significant_figures), 0.0
+    if answer.decimals and not reference.decimals:
+        digits = _significant(answer)
+        if digits >= tolerance.approximation_digits:
+            relative = max(relative, 10.0 ** (1 - digits))
+        return relative, 0.0
+    given, written = reference.unit_in_last_place, answer.unit_in_last_place
+    if given is not None:
+        enough = 2 if _is_approximate(reference) else 3 if written is None else 4
+        if _significant(reference) >= enough and (written is None or written <= given):
+            return relative, float(given) / 2
+        return relative, 0.0
+    digits = min(_significant(reference), _significant(answer))
+    if reference.decimals and digits >= tolerance.approximation_digits:
+        relative = max(relative, 10.0 ** (1 - digits))
+    return relative, 0.0
+
+
+def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> Decision:
+    relative, absolute = _gap_allowed(reference, answer, tolerance)
+    wide = reference.complex_unit or answer.complex_unit
+    constant = not reference.symbols and not answer.symbols
+    seen = 0
+    for point in (0,) if constant else (*_POINTS, 6, 7):
+        if seen >= 3 and point >= 6:
+            break
+        try:
+            left = reference.at(point)
+        except UndefinedValueError:
+            continue
+        except (UnsupportedError, TooLargeError) as error:
+            return undecided("numeric", str(error))
+        if not wide and not constant and not is_real(left):
+            continue
+        try:
+            right = answer.at(point)
+        except UndefinedValueError:
+            return different("numeric", "the answer has no value where the reference has one")
+        except (UnsupportedError, TooLargeError) as error:
+            return undecided("numeric", str(error))
+        if not wide and not constant and not is_real(right):
+            continue
+        scale = max(abs(left), abs(right))
+        if abs(left - right) > relative * scale + absolute and scale > 10.0 ** (12 - DIGITS):
+            where = "" if constant else f" at sample point {point}"
+            return different("numeric", f"the values differ{where}")
+        seen += 1
+    if seen >= (1 if constant else 2):
+        return equal("numeric", "equal to 30 digits" if constant else f"equal at {seen} sample points")
+    return undecided("numeric", "no point where both have a value")

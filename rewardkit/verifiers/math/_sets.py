@@ -1,0 +1,351 @@
+"""Subsets of the real line: intervals, unions and the solution sets of inequalities in one variable."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.verifiers.math._limits import TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._nodes import (
+    Add,
+    Builder,
+    Call,
+    Const,
+    Div,
+    Listing,
+    Neg,
+    Node,
+    PlusMinus,
+    Quantifier,
+    Rel,
+    Seq,
+    SetOp,
+    Sym,
+    children,
+)
+from rewardkit.verifiers.math._numeric import DIGITS, Evaluator, compare, context, is_real
+from rewardkit.verifiers.math._rewrite import free_symbols
+from rewardkit.verifiers.math._scalar import infinity_sign
+
+__all__ = ["RealSet", "is_set_like", "real_set"]
+
+_TOLERANCE = 10.0 ** (14 - DIGITS)
+_GRID = [k / 4 + 0.0137 for k in range(-240, 240)]
+_FAR = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class RealSet:
+    """A finite union of points and intervals: membership at each breakpoint and in each gap between them."""
+
+    points: tuple[Any, ...]
+    """Breakpoints in increasing order."""
+    at: tuple[bool, ...]
+    """Membership of each breakpoint."""
+    between: tuple[bool, ...]
+    """Membership of each open gap: one more than there are points."""
+
+    def same_as(self, other: "RealSet") -> bool:
+        """Returns True if both sets have the same members, breakpoints compared to 36 digits."""
+        mine, theirs = self.reduced(), other.reduced()
+        return (
+            mine.at == theirs.at
+            and mine.between == theirs.between
+            and all(_close(a, b) for a, b in zip(mine.points, theirs.points, strict=True))
+        )
+
+    def reduced(self) -> "RealSet":
+        """Returns the set without breakpoints at which nothing changes."""
+        points, at, between = list[Any](), list[bool](), [self.between[0]]
+        for index, point in enumerate(self.points):
+            if self.at[index] == between[-1] == self.between[index + 1]:
+                continue
+            points.append(point)
+            at.append(self.at[index])
+            between.append(self.between[index + 1])
+        return RealSet(tuple(points), tuple(at), tuple(between))
+
+    def __contains__(self, value: Any) -> bool:
+        for index, point in enumerate(self.points):
+            if _close(point, value):
+                return self.at[index]
+            if value < point:
+                return self.between[index]
+        return self.between[-1]
+
+    @property
+    def empty(self) -> bool:
+        return not any(self.at) and not any(self.between)
+
+
+def _close(a: Any, b: Any) -> bool:
+    return bool(abs(a - b) <= _TOLERANCE * (1 + abs(a)))
+
+
+def _build(points: Iterable[Any], member: Callable[[Any], bool]) -> RealSet:
+    """Returns the set of the line whose membership can change only at `points`."""
+    ordered = list[Any]()
+    for point in sorted(points):
+        if not ordered or not _close(ordered[-1], point):
+            ordered.append(point)
+    gaps = list[Any]()
+    for index in range(len(ordered) + 1):
+        if not ordered:
+            gaps.append(context().mpf("0.3737"))
+        elif index == 0:
+            gaps.append(ordered[0] - 1 - abs(ordered[0]) / 7)
+        elif index == len(ordered):
+            gaps.append(ordered[-1] + 1 + abs(ordered[-1]) / 7)
+        else:
+            gaps.append(ordered[index - 1] + (ordered[index] - ordered[index - 1]) * 5 / 11)
+    return RealSet(tuple(ordered), tuple(member(p) for p in ordered), tuple(member(g) for g in gaps))
+
+
+def _combine(sets: list[RealSet], rule: Callable[[list[bool]], bool]) -> RealSet:
+    return _build((p for s in sets for p in s.points), lambda x: rule([x in s for s in sets]))
+
+
+def _line() -> RealSet:
+    return RealSet((), (), (True,))
+
+
+def _points(values: list[Any]) -> RealSet:
+    return _build(values, lambda x: any(_close(x, v) for v in values))
+
+
+def is_set_like(node: Node) -> bool:
+    """Returns True if the node can only be a set of numbers: an inequality, a union, a half-open interval."""
+    match node:
+        case SetOp() | Const("R") | Builder():
+            return True
+        case Seq(items, opening, closing) if len(items) == 2:
+            mixed = (opening, closing) in (("(", "]"), ("[", ")"))
+            return mixed or (opening in "([" and any(infinity_sign(i) for i in items))
+        case Rel(_, ops):
+            return any(op in ("<", ">", "<=", ">=", "!=", "in", "notin") for op in ops)
+        case Listing(items, _):
+            return any(is_set_like(i) and not isinstance(i, Seq) for i in items)
+        case Quantifier(body, _):
+            return is_set_like(body)
+        case _:
+            return False
+
+
+def real_set(node: Node) -> RealSet:
+    """Returns the subset of the reals that an interval, a union or an inequality describes.
+
+    Raises:
+        UnsupportedError: it is no such set, or its ends have symbols.
+    """
+    match node:
+        case Const("R"):
+            return _line()
+        case Const("empty"):
+            return RealSet((), (), (False,))
+        case Seq(items, "{", _):
+            return _points([_number(i) for i in items])
+        case Seq((low, high), opening, closing) if opening in "([" and closing in ")]":
+            return _interval(low, high, opening == "[", closing == "]")
+        case SetOp("cup", parts):
+            return _combine([real_set(p) for p in parts], any)
+        case SetOp("cap", parts):
+            return _combine([real_set(p) for p in parts], all)
+        case SetOp(_, (whole, *rest)):
+            return _combine([real_set(p) for p in (whole, *rest)], lambda m: m[0] and not any(m[1:]))
+        case Add((whole, Neg(removed))):
+            return _combine([real_set(whole), real_set(removed)], lambda m: m[0] and not m[1])
+        case Rel((Sym(), target), ("in",)):
+            return real_set(target)
+        case Rel((Sym(), target), ("notin",)):
+            return _combine([real_set(target)], lambda m: not m[0])
+        case Rel((Sym(), PlusMinus(None, second, _)), ("!=",)):
+            value = _number(second)
+            return _combine([_points([value, -value])], lambda m: not m[0])
+        case Rel():
+            return _solutions(node)
+        case Listing(items, joins):
+            return _listing(items, joins)
+        case Quantifier(body, conditions) | Builder(body, conditions):
+            return _conditioned(body, conditions)
+        case _:
+            raise UnsupportedError("no subset of the line")
+
+
+def _number(node: Node) -> Any:
+    if free_symbols(node):
+        raise UnsupportedError("an end with symbols")
+    try:
+        value = Evaluator().value(node)
+    except (UndefinedValueError, TooLargeError) as error:
+        raise UnsupportedError(str(error)) from None
+    if not is_real(value):
+        raise UnsupportedError("an end that is not real")
+    return value.real
+
+
+def _interval(low: Node, high: Node, closed_low: bool, closed_high: bool) -> RealSet:
+    left = None if infinity_sign(low) < 0 else _number(low)
+    right = None if infinity_sign(high) > 0 else _number(high)
+    points = [p for p in (left, right) if p is not None]
+
+    def member(x: Any) -> bool:
+        above = left is None or (x > left and not _close(x, left)) or (closed_low and _close(x, left))
+        below = right is None or (x < right and not _close(x, right)) or (closed_high and _close(x, right))
+        return bool(above and below)
+
+    return _build(points, member)
+
+
+def _listing(items: tuple[Node, ...], joins: tuple[str, ...]) -> RealSet:
+    shared = list[Node]()
+    subject: Node | None = None
+    for item in items:
+        # x ≠ 1, 2 leaves the second relation's left side out.
+        if isinstance(item, Rel):
+            subject = item
+            shared.append(item)
+        elif isinstance(subject, Rel) and len(subject.ops) == 1 and not isinstance(item, Seq | SetOp):
+            shared.append(Rel((subject.sides[0], item), subject.ops))
+        else:
+            shared.append(item)
+    sets = [real_set(i) for i in shared]
+    if "or" in joins:
+        return _combine(sets, any)
+    both = _combine(sets, all)
+    return _combine(sets, any) if both.empty and ("," in joins or ";" in joins or "and" in joins) else both
+
+
+def _conditioned(body: Node, conditions: tuple[Node, ...]) -> RealSet:
+    sets = [real_set(body)] if not isinstance(body, Sym) else []
+    for condition in conditions:
+        if isinstance(condition, Sym) or (isinstance(condition, Rel) and condition.sides[-1] == Const("R")):
+            continue
+        sets.append(real_set(condition))
+    return _combine(sets, all) if sets else _line()
+
+
+def _solutions(node: Rel) -> RealSet:
+    """Returns the solutions of a chain of relations in one variable."""
+    names = sorted(free_symbols(node))
+    if len(names) != 1 or any(op not in ("<", ">", "<=", ">=", "=", "!=") for op in node.ops):
+        raise UnsupportedError("not an inequality in one variable")
+    name, evaluator = names[0], Evaluator(steps=60_000)
+
+    def side(part: Node, x: Any) -> Any:
+        value = evaluator.at(name, x, part)
+        if not is_real(value):
+            raise UndefinedValueError("not real here")
+        return value.real
+
+    def member(x: Any) -> bool:
+        try:
+            values = [side(part, x) for part in node.sides]
+        except (UndefinedValueError, UnsupportedError):
+            return False
+        return all(
+            compare(op, a, b, _TOLERANCE) for op, a, b in zip(node.ops, values, values[1:], strict=False)
+        )
+
+    points = list[Any]()
+    try:
+        for left, right in zip(node.sides, node.sides[1:], strict=False):
+            points += _roots(lambda x, a=left, b=right: side(a, x) - side(b, x))
+        for part in {inner for whole in node.sides for inner in _turning_parts(whole)}:
+            points += _roots(lambda x, a=part: side(a, x))
+    except TooLargeError as error:
+        raise UnsupportedError(str(error)) from None
+    return _build(points, member)
+
+
+def _turning_parts(node: Node) -> list[Node]:
+    """Returns the parts at whose zeros an expression may touch zero or have a pole: |part|, 1/part, √part."""
+    found = [part for inner in children(node) for part in _turning_parts(inner)]
+    match node:
+        case Call("abs" | "sqrt" | "ln" | "log", (part, *_)) | Div(_, part):
+            found.append(part)
+    return [part for part in found if free_symbols(part)]
+
+
+def _roots(function: Callable[[Any], Any]) -> list[Any]:
+    """Returns where a function of one variable vanishes, jumps or has a pole."""
+    ctx = context()
+    polynomial = _polynomial(function)
+    if polynomial is not None:
+        if len(polynomial) == 1:
+            return []
+        if len(polynomial) == 2:
+            return [-polynomial[1] / polynomial[0]]
+        roots = ctx.polyroots(polynomial, maxsteps=100, extraprec=200, error=False)
+        return [r.real for r in roots if abs(ctx.im(r)) <= ctx.mpf(10) ** -18 * (1 + abs(r))]
+    return _scan(function)
+
+
+def _polynomial(function: Callable[[Any], Any]) -> list[Any] | None:
+    """Returns the coefficients, highest first, if the function is a polynomial of degree at most 4."""
+    ctx = context()
+    try:
+        values = [function(ctx.mpf(x)) for x in range(-3, 5)]
+    except (UndefinedValueError, UnsupportedError):
+        return None
+    table, size = [values], max(abs(v) for v in values) + 1
+    while len(table) < 6:
+        table.append([b - a for a, b in zip(table[-1], table[-1][1:], strict=False)])
+    if any(abs(v) > size * _TOLERANCE for v in table[5]):
+        return None
+    # Newton's forward differences at -3, expanded to powers of x.
+    coefficients = [ctx.mpf(0)] * 5
+    basis = [ctx.mpf(1)]
+    scale = 1
+    for order in range(5):
+        scale *= max(order, 1)
+        for power, value in enumerate(basis):
+            coefficients[power] += table[order][0] / scale * value
+        shifted = [ctx.mpf(0), *basis]
+        basis = [s + (3 - order) * b for s, b in zip(shifted, [*basis, 0], strict=True)]
+    while len(coefficients) > 1 and abs(coefficients[-1]) <= size * _TOLERANCE:
+        coefficients.pop()
+    return list(reversed(coefficients))
+
+
+def _scan(function: Callable[[Any], Any]) -> list[Any]:
+    ctx = context()
+    found = list[Any]()
+    previous: tuple[Any, Any] | None = None
+    for x in (-_FAR, *_GRID, _FAR):
+        here = ctx.mpf(x)
+        try:
+            value = function(here)
+        except (UndefinedValueError, UnsupportedError):
+            value = None
+        if previous is not None:
+            before = previous[1]
+            changes = (before is None) != (value is None)
+            if changes or (before is not None and value is not None and before * value < 0):
+                found.append(_bisect(function, previous[0], here, before))
+        if value is not None and value == 0:
+            found.append(here)
+        previous = (here, value)
+    return found
+
+
+def _bisect(function: Callable[[Any], Any], low: Any, high: Any, at_low: Any) -> Any:
+    for _ in range(170):
+        middle = (low + high) / 2
+        try:
+            value = function(middle)
+        except (UndefinedValueError, UnsupportedError):
+            value = None
+        if value is not None and value == 0:
+            return middle
+        same = (value is None) == (at_low is None) and (value is None or value * at_low > 0)
+        low, high = (middle, high) if same else (low, middle)
+    return _snap(low)
+
+
+def _snap(value: Any) -> Any:
+    """Returns the nearest simple fraction if the value is one to rounding, so that 1/3 is met exactly."""
+    ctx = context()
+    for bottom in range(1, 61):
+        top = ctx.nint(value * bottom)
+        if abs(value * bottom - top) < 1e-40:
+            return top / bottom
+    return value
