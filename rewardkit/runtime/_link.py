@@ -125,6 +125,11 @@ class WorkerLink:
             self._fill()
         return self._ending is None and not self._hung_up and not self._buffer
 
+    @property
+    def pending(self) -> bool:
+        """True if some of the next frame has been read already."""
+        return bool(self._buffer)
+
     def send(self, kind: Kind, payload: bytes, deadline: float) -> None:
         """Sends one frame.
 
