@@ -1,0 +1,186 @@
+"""Counts and latencies of verdicts, in memory that does not grow with their number."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Interval", "LatencyHistogram", "ReasonTally", "Tally", "wilson_interval"]
+
+_Z_95 = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval of a rate; both ends are in [0, 1]."""
+
+    low: float
+    high: float
+
+
+def wilson_interval(successes: int, trials: int) -> Interval:
+    """Returns the Wilson 95 % interval of a success rate; [0, 1] where there was no trial.
+
+    It holds for small counts and for rates near 0 and 1, where the normal interval does not.
+    Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
+
+    >>> interval = wilson_interval(9, 10)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.596, 0.982)
+    """
+    if trials == 0:
+        return Interval(0.0, 1.0)
+    rate, z2 = successes / trials, _Z_95**2
+    centre = (rate + z2 / (2 * trials)) / (1 + z2 / trials)
+    spread = _Z_95 * math.sqrt(rate * (1 - rate) / trials + z2 / (4 * trials**2))
+    half = spread / (1 + z2 / trials)
+    return Interval(max(centre - half, 0.0), min(centre + half, 1.0))
+
+
+_FIRST_S = 1e-7
+_PER_DECADE = 40
+_BUCKETS = 10 * _PER_DECADE
+"""From 0.1 µs to 1,000 s; what lies outside is counted in the first or the last bucket."""
+
+
+@dataclass(slots=True)
+class LatencyHistogram:
+    """Counts of latencies in logarithmic buckets, 40 a factor of ten: quantiles within 3 %."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * _BUCKETS)
+    longest_s: float = 0.0
+    """The longest latency, exact."""
+
+    def add(self, seconds: float) -> None:
+        """Counts one latency."""
+        bucket = 0
+        if seconds > _FIRST_S:
+            bucket = min(int(math.log10(seconds / _FIRST_S) * _PER_DECADE), _BUCKETS - 1)
+        self.counts[bucket] += 1
+        self.longest_s = max(self.longest_s, seconds)
+
+    @property
+    def total(self) -> int:
+        """How many latencies were counted."""
+        return sum(self.counts)
+
+    def quantile(self, share: float) -> float:
+        """Returns the latency in seconds that `share` of all stay within; 0 where there is none."""
+        rank = share * self.total
+        seen = 0
+        for bucket, count in enumerate(self.counts):
+            seen += count
+            if count and seen >= rank:
+                middle: float = _FIRST_S * 10 ** ((bucket + 0.5) / _PER_DECADE)
+                return min(middle, self.longest_s)
+        return 0.0
+
+    def bars(self, per_decade: int) -> list[tuple[float, float, int]]:
+        """Returns (from seconds, to seconds, count) for each bar, without the empty ends."""
+        width = _PER_DECADE // per_decade
+        bars = [
+            (
+                _FIRST_S * 10 ** (i / _PER_DECADE),
+                _FIRST_S * 10 ** ((i + width) / _PER_DECADE),
+                sum(self.counts[i : i + width]),
+            )
+            for i in range(0, _BUCKETS, width)
+        ]
+        filled = [i for i, bar in enumerate(bars) if bar[2]]
+        return bars[filled[0] : filled[-1] + 1] if filled else []
+
+
+@dataclass(slots=True)
+class ReasonTally:
+    """The verdicts of one reason, or of one tier."""
+
+    count: int = 0
+    passed: int = 0
+    abstained: int = 0
+    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+
+    def add(self, score: float | None, seconds: float) -> None:
+        """Counts one verdict."""
+        self.count += 1
+        self.passed += score == 1.0
+        self.abstained += score is None
+        self.latency.add(seconds)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a set of verdicts says as a whole.
+
+    Abstentions are counted, and stay out of every rate: "could not decide" is not "wrong".
+    """
+
+    rows: int = 0
+    passed: int = 0
+    abstained: int = 0
+    score_sum: float = 0.0
+    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    reasons: dict[str, ReasonTally] = field(default_factory=dict)
+    tiers: dict[str, ReasonTally] = field(default_factory=dict)
+
+    def add(self, verdict: Mapping[str, Any]) -> None:
+        """Counts one verdict in the form of `Verdict.to_dict`."""
+        score, seconds = verdict["score"], verdict.get("seconds") or 0.0
+        self.rows += 1
+        self.passed += score == 1.0
+        self.abstained += score is None
+        self.score_sum += score or 0.0
+        self.latency.add(seconds)
+        self.reasons.setdefault(verdict["reason"], ReasonTally()).add(score, seconds)
+        tier = (verdict.get("evidence") or {}).get("tier")
+        if isinstance(tier, str | int):
+            self.tiers.setdefault(str(tier), ReasonTally()).add(score, seconds)
+
+    @property
+    def decided(self) -> int:
+        """The verdicts that are not abstentions."""
+        return self.rows - self.abstained
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Passed among decided, in [0, 1]; None where nothing was decided."""
+        return self.passed / self.decided if self.decided else None
+
+    @property
+    def mean_score(self) -> float | None:
+        """Mean score of the decided, in [0, 1]: differs from the pass rate by partial credit."""
+        return self.score_sum / self.decided if self.decided else None
+
+    @property
+    def pass_interval(self) -> Interval:
+        """The Wilson 95 % interval of the pass rate."""
+        return wilson_interval(self.passed, self.decided)
+
+    def reasons_by_count(self) -> list[tuple[str, ReasonTally]]:
+        """Returns (reason, tally), the most frequent first."""
+        return sorted(self.reasons.items(), key=lambda item: (-item[1].count, item[0]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the figures as plain JSON data; rates in [0, 1], latencies in milliseconds."""
+        interval = self.pass_interval
+        return {
+            "rows": self.rows,
+            "passed": self.passed,
+            "abstained": self.abstained,
+            "pass_rate": self.pass_rate,
+            "pass_rate_95": [interval.low, interval.high],
+            "mean_score": self.mean_score,
+            "p50_ms": self.latency.quantile(0.5) * 1e3,
+            "p99_ms": self.latency.quantile(0.99) * 1e3,
+            "max_ms": self.latency.longest_s * 1e3,
+            "reasons": {name: self._shares(tally) for name, tally in self.reasons_by_count()},
+            "tiers": {name: self._shares(tally) for name, tally in sorted(self.tiers.items())},
+        }
+
+    def _shares(self, tally: ReasonTally) -> dict[str, float]:
+        return {
+            "count": tally.count,
+            "share": tally.count / self.rows,
+            "passed": tally.passed,
+            "p50_ms": tally.latency.quantile(0.5) * 1e3,
+            "p99_ms": tally.latency.quantile(0.99) * 1e3,
+        }
