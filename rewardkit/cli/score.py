@@ -1,0 +1,187 @@
+"""`rewardkit score`: grades a whole file."""
+
+import contextlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from rewardkit.cli._console import EXIT_INTERRUPTED, explain_errors, run_interruptibly
+from rewardkit.cli._options import (
+    CompletionColumn,
+    ModeOption,
+    OptionTexts,
+    ReferenceColumn,
+    SplitOption,
+    VerifierName,
+    build_verifier,
+    read_options,
+    verifier_config,
+)
+from rewardkit.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from rewardkit.runtime import WorkerPool
+
+__all__ = ["score"]
+
+
+@explain_errors
+def score(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN",
+            help="`.jsonl`, `.json` (also `.gz`), `.parquet`, or a folder of `save_to_disk`.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="The scored file: `.jsonl` (also `.gz`) or `.parquet`.")
+    ],
+    verifier: VerifierName = "math",
+    mode: ModeOption = None,
+    option: OptionTexts = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a self-contained HTML report here.")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Another scored file: the report shows where the two disagree."),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(help="Match rows of `--against` by this column, not by place and content."),
+    ] = None,
+    completion_column: CompletionColumn = "completion",
+    reference_column: ReferenceColumn = "reference",
+    rollout_column: Annotated[
+        str, typer.Option(help="Column that is added where a row holds a list of completions.")
+    ] = "rollout",
+    split: SplitOption = None,
+    prefix: Annotated[
+        str, typer.Option(help="Put before the added columns `row_id`, `score`, `verdict`.")
+    ] = "",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes. [default: the verifier's own]")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Grade only the first rows. A later run can go on.")
+    ] = None,
+    on_bad_row: Annotated[
+        Literal["stop", "skip"],
+        typer.Option(help="A row that cannot be read or used: end with its line, or leave it out."),
+    ] = "stop",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Start anew, whatever is in `--out`.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as one JSON object.")
+    ] = False,
+) -> None:
+    """Grade every row of a file, and write it with its verdict.
+
+    Each row keeps its columns and gets `score` (0 to 1, null for "could not decide"), `verdict`
+    (reason, graded answer, detail, …) and `row_id`. A run that was stopped or killed goes on when
+    the same command is given again: nothing is lost, nothing is graded twice.
+
+    **Examples**
+
+    `rewardkit score rollouts.jsonl --out scored.jsonl --report report.html`
+
+    `rewardkit score rollouts.parquet --out scored.parquet --mode lenient
+    --completion-column response --reference-column reward_model.ground_truth`
+
+    `rewardkit score rollouts.jsonl --out lenient.jsonl --mode lenient --report report.html
+    --against scored.jsonl`
+
+    **Exit codes**: 0 all rows are scored; 2 something must be corrected first; 130 stopped by
+    Ctrl-C.
+    """
+    from rewardkit.cli._progress import ScoreProgressBar
+    from rewardkit.cli._summary import print_summary, summary_json
+    from rewardkit.datasets import Columns
+    from rewardkit.scoring import ScoreResult, score_file
+
+    _check_paths(source=source, out=out, report=report, against=against)
+    options = read_options(verifier, mode, option)
+    pool = _choose_workers(verifier, options, workers)
+    columns = Columns(
+        completion=completion_column, reference=reference_column, rollout=rollout_column
+    )
+
+    def work(should_stop: Callable[[], bool]) -> ScoreResult:
+        return score_file(
+            made,
+            source,
+            out,
+            config=verifier_config(verifier, options),
+            columns=columns,
+            split=split,
+            prefix=prefix,
+            pool=pool,
+            limit=limit,
+            on_bad_row=on_bad_row,
+            overwrite=overwrite,
+            on_progress=progress.show,
+            should_stop=should_stop,
+        )
+
+    with (
+        build_verifier(verifier, options) as made,
+        pool or contextlib.nullcontext(),
+        ScoreProgressBar(Console(stderr=True)) as progress,
+    ):
+        result = run_interruptibly(work, on_interrupt=progress.say_stopping)
+    if report is not None and not result.stopped and result.tally.rows:
+        from rewardkit.report import write_report
+
+        write_report(out, report, against=against, id_column=id_column)
+    if as_json:
+        places = {"out": str(out), "report": None if report is None else str(report)}
+        typer.echo(json.dumps({**places, **summary_json(result)}))
+    else:
+        print_summary(result, Console())
+        _print_places(out, report, stopped=result.stopped)
+    if result.stopped:
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _check_paths(*, source: Path, out: Path, report: Path | None, against: Path | None) -> None:
+    """Checks before hours of work what would fail after them."""
+    if report is None:
+        if against is not None:
+            raise ConfigError("--against is shown in the report: give --report as well.")
+        return
+    if not report.parent.is_dir():
+        raise DataError(f"{report}: the folder {report.parent} does not exist; create it first.")
+    if report.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"{report}: the report is HTML; name it .html.")
+    if against is not None and not against.is_file():
+        raise DataError(f"{against}: no such file. --against names another scored file.")
+
+
+def _choose_workers(
+    name: str, options: dict[str, object], workers: int | None
+) -> "WorkerPool | None":
+    """Gives the number to a verifier that has such an option; for another, makes a pool."""
+    from rewardkit.runtime import WorkerPool
+    from rewardkit.verifiers.catalog import list_options
+
+    if workers is None:
+        return None
+    if any(option.name == "workers" for option in list_options(name)):
+        options.setdefault("workers", workers)
+        return None
+    return WorkerPool(workers=workers)
+
+
+def _print_places(out: Path, report: Path | None, *, stopped: bool) -> None:
+    if stopped:
+        typer.echo(f"Stopped. What is scored is in {out}; the same command goes on from there.")
+        return
+    typer.echo(f"scored: {out}")
+    if report is not None:
+        typer.echo(f"report: {report}")
