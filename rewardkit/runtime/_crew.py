@@ -17,6 +17,13 @@ __all__ = ["Crew", "Slot"]
 _crews: "weakref.WeakSet[Crew]" = weakref.WeakSet()
 
 
+_SECOND_TRY_S = 0.05
+
+
+class StartTimeoutError(WorkerDied):
+    """A worker took too long to start."""
+
+
 class Slot:
     """The right to run one task at a time, with the worker that does it, if there is one yet."""
 
@@ -89,8 +96,11 @@ class Crew:
         if slot.link is None:
             try:
                 slot.link = self._started()
+            except StartTimeoutError:
+                raise
             except WorkerDied:
-                # The server itself may have been killed; a second failure is the machine's.
+                # The server may have been killed just now; a second failure is the machine's.
+                time.sleep(_SECOND_TRY_S)
                 slot.link = self._started()
         return slot.link
 
@@ -105,7 +115,9 @@ class Crew:
         try:
             frame = link.receive(time.monotonic() + self.settings.start_timeout_s, 2**16)
             if frame is None:
-                raise WorkerDied(f"no worker was up after {self.settings.start_timeout_s:g} s")
+                raise StartTimeoutError(
+                    f"no worker was up after {self.settings.start_timeout_s:g} s"
+                )
             if frame.kind is Kind.REFUSED:
                 raise ConfigError(
                     f"the pool cannot start: {frame.payload.decode(errors='replace')}"

@@ -53,13 +53,17 @@ class ForkServer:
                 start_new_session=True,
             )
         self._control.settimeout(_STOP_S)
+        self._poller = select.poll()
+        self._poller.register(self._control, select.POLLIN)
         with contextlib.suppress(OSError):  # a server that is dead already shows at the first fork
             self._control.sendall(encode(Kind.LOAD, pickle.dumps(settings)))
 
     @property
     def alive(self) -> bool:
         """True while the process runs."""
-        return self._process.poll() is None
+        # It never writes, so any event is its end, which shows before a killed process can be
+        # waited for.
+        return not self._poller.poll(0) and self._process.poll() is None
 
     def fork(self) -> "WorkerLink":
         """Returns the link to a new worker, which says READY or REFUSED when it is up.
