@@ -61,7 +61,7 @@ def run_interruptibly(
     Raises:
         KeyboardInterrupt: at the second Ctrl-C.
     """
-    stop = threading.Event()
+    stop, done = threading.Event(), threading.Event()
     results: list[T] = []
     errors: list[BaseException] = []
 
@@ -70,12 +70,14 @@ def run_interruptibly(
             results.append(work(stop.is_set))
         except BaseException as error:  # raised again in the caller's thread
             errors.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    while thread.is_alive():
+    threading.Thread(target=run, daemon=True).start()
+    # Not Thread.join: in Python 3.11 an interrupt inside it marks a running thread as ended.
+    while not done.is_set():
         try:
-            thread.join(0.2)
+            done.wait(0.2)
         except KeyboardInterrupt:
             if stop.is_set():
                 raise

@@ -73,6 +73,8 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self.is_finished:
+            self.path.unlink(missing_ok=True)
         self._file.close()
 
     @property
@@ -138,12 +140,10 @@ class Journal:
                 view = view[self._file.write(view) :]
 
     def finish(self) -> None:
-        """Marks the run as finished; what was only a journal is removed."""
+        """Marks the run as finished: what was only a journal is removed when this is closed."""
         with _writing(self.out):
             os.fsync(self._file.fileno())
             self._write_manifest(finished=True)
-            if not self.in_place:
-                self.path.unlink(missing_ok=True)
 
 
 def _cut_torn_line(file: BinaryIO) -> None:
