@@ -1,5 +1,6 @@
 """`import rewardkit` costs little: no engine, framework or command line comes with it."""
 
+import os
 import subprocess
 import sys
 
@@ -14,8 +15,10 @@ HEAVY = set(
 def modules_after(code):
     """Returns the top-level modules that a fresh interpreter holds after running `code`."""
     script = f"{code}\nimport sys\nfor name in sys.modules: print(name)"
+    # A coverage run would measure the interpreter from within, and bring its own modules.
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], env=bare, capture_output=True, text=True, check=True
     )
     return {name.partition(".")[0] for name in done.stdout.split()}
 

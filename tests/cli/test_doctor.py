@@ -1,13 +1,14 @@
 """`rewardkit doctor` tells what works here, as a table and as JSON."""
 
 import json
+import sys
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from rewardkit._probes import ProgramProbe
-from rewardkit.cli import doctor as module
+from rewardkit.cli.doctor import doctor
 from rewardkit.engines import Engine
 
 
@@ -27,7 +28,7 @@ def run(monkeypatch):
     )
     monkeypatch.setattr("rewardkit.engines.ENGINES", table)
     app = typer.Typer()
-    app.command()(module.doctor)
+    app.command()(doctor)
     return lambda *arguments: CliRunner().invoke(app, arguments, env={"COLUMNS": "60"})
 
 
@@ -61,6 +62,8 @@ def test_json_holds_the_machine_and_every_engine(run):
 
 @pytest.mark.parametrize("arguments", [(), ("--json",)])
 def test_another_rewardkit_beside_ours_is_reported_and_ends_with_one(run, monkeypatch, arguments):
+    # By name: the package's attribute `doctor` is the command, which hides the module.
+    module = sys.modules["rewardkit.cli.doctor"]
     monkeypatch.setattr(module, "foreign_distributions", lambda: ["harbor-rewardkit [0] is here."])
     result = run(*arguments)
     assert result.exit_code == 1

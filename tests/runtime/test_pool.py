@@ -68,8 +68,8 @@ def test_lone_surrogates_and_nul_travel(pool: WorkerPool) -> None:
         (tasks.return_lambda, (), OutcomeStatus.ERROR, "pickle"),
         (tasks.return_unreadable, (), OutcomeStatus.ERROR, "cannot be read back"),
         (tasks.return_bytes, (2**21,), OutcomeStatus.ERROR, "the limit is 1,048,576"),
-        (os._exit, (0,), OutcomeStatus.CRASH, "exited with code 0"),
-        (os._exit, (3,), OutcomeStatus.CRASH, "exited with code 3"),
+        (tasks.leave, (0,), OutcomeStatus.CRASH, "exited with code 0"),
+        (tasks.leave, (3,), OutcomeStatus.CRASH, "exited with code 3"),
         (os.abort, (), OutcomeStatus.CRASH, "killed by SIGABRT"),
         (tasks.read_null, (), OutcomeStatus.CRASH, "killed by SIGSEGV"),
         (tasks.kill_self, (), OutcomeStatus.CRASH, "killed by SIGKILL"),
@@ -284,7 +284,7 @@ def test_a_chunk_has_at_least_one_item(pool: WorkerPool) -> None:
 def test_the_initializer_runs_in_each_worker_and_is_no_part_of_the_deadline() -> None:
     with WorkerPool(workers=1, initializer=tasks.mark, initargs=("warm",)) as pool:
         assert pool.call(tasks.marks, timeout_s=LIMIT_S).value == ["warm"]
-        pool.call(os._exit, 1, timeout_s=LIMIT_S)
+        pool.call(tasks.leave, 1, timeout_s=LIMIT_S)
         assert pool.call(tasks.marks, timeout_s=LIMIT_S).value == ["warm"]
     with WorkerPool(workers=1, initializer=tasks.sleep, initargs=(1.5,)) as pool:
         assert pool.call(tasks.double, 1, timeout_s=1.0).ok
@@ -499,7 +499,7 @@ def test_many_threads_share_a_pool(pool: WorkerPool) -> None:
     def use(start: int) -> None:
         for number in range(start, start + 30):
             if number % 10 == 3:
-                outcome: Outcome[Any] = pool.call(os._exit, 1, timeout_s=LIMIT_S)
+                outcome: Outcome[Any] = pool.call(tasks.leave, 1, timeout_s=LIMIT_S)
                 good = outcome.status is OutcomeStatus.CRASH
             else:
                 outcome = pool.call(tasks.double, number, timeout_s=LIMIT_S)
