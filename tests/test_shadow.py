@@ -1,10 +1,14 @@
 """`harbor-rewardkit` brings a package of our name: installed for real, in every order."""
 
+import importlib
+import importlib.util
 import sys
 import types
+from importlib.machinery import ModuleSpec
 
 import pytest
 
+import rewardkit_doctor
 from rewardkit._shadow import foreign_distributions, foreign_package
 from tests._venvs import make_venv
 
@@ -107,3 +111,46 @@ def test_a_folder_without_an_init_file_is_named():
     left = types.ModuleType("rewardkit")
     left.__path__ = ["/site/rewardkit"]
     assert "rewardkit/__init__.py is gone from /site/rewardkit" in foreign_package(left)
+
+
+def test_a_recorded_distribution_in_another_folder_is_listed(tmp_path, monkeypatch):
+    info = tmp_path / "other_kit-3.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.4\nName: other-kit\nVersion: 3.1\n")
+    (info / "RECORD").write_text("rewardkit/__init__.py,,\nother_kit-3.1.dist-info/RECORD,,\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    (sentence,) = foreign_distributions()
+    assert sentence.startswith(f"other-kit 3.1 is in {tmp_path}/rewardkit: which of the two")
+
+
+def spec_of(file):
+    return ModuleSpec("rewardkit", None, origin=None if file is None else str(file))
+
+
+def test_the_separate_doctor_reads_whose_package_it_is_without_importing_it(tmp_path, monkeypatch):
+    theirs = tmp_path / "__init__.py"
+    theirs.write_text("raise SystemExit('nothing of a foreign module is run')")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec_of(theirs))
+    assert f"another distribution's package: {theirs}" in rewardkit_doctor.what_hides_rewardkit()
+    with pytest.raises(SystemExit, match="another distribution's package"):
+        rewardkit_doctor.main()
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (None, "No package rewardkit can be imported here."),
+        (spec_of(None), "The file rewardkit/__init__.py is gone from"),
+    ],
+)
+def test_the_separate_doctor_tells_what_is_missing(monkeypatch, spec, sentence):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    assert rewardkit_doctor.what_hides_rewardkit().startswith(sentence)
+
+
+def test_the_separate_doctor_is_the_doctor_where_nothing_hides_it(monkeypatch):
+    called = []
+    module = importlib.import_module("rewardkit.cli.doctor")
+    monkeypatch.setattr(module, "main", lambda: called.append(True))
+    rewardkit_doctor.main()
+    assert called == [True]
