@@ -23,7 +23,7 @@ __all__ = [
 
 VerifierName = Annotated[
     str,
-    typer.Option("--verifier", "-v", help="`math`, `code`, or `my_module:MyVerifier`."),
+    typer.Option("--verifier", "-v", help="`math`, or a class of your own: `my_module:MyVerifier`."),
 ]
 ModeOption = Annotated[
     str | None,

@@ -22,7 +22,7 @@ HOSTILE = [
     "\ud800 \x00 \x1b[2J \u202e four",
     "--><!-- ]]> <![CDATA[ </style></details></section></main> four",
     "&lt;b&gt; &amp; \"quotes\" 'single' four",
-    "x" * 1_000_000 + " four",
+    "x" * 20_000 + " four",
     "<a href='javascript:alert(1)'>five",
     "unsure",
     "",
