@@ -12,6 +12,8 @@ from rewardkit.datasets._values import plain_json, replace_surrogates
 __all__ = ["write_parquet"]
 
 _BATCH_ROWS = 1024
+_ROW_GROUP_BYTES = 16 * 2**20
+"""Small groups make a file that is slow to read, large ones are held in memory."""
 _Rows = Iterable[Mapping[str, Any]]
 
 
@@ -51,9 +53,15 @@ def _write_once(pa: Arrow, path: Path, rows: _Rows, types: Mapping[str, Any]) ->
     parquet = load_pyarrow("pyarrow.parquet")
     schema = pa.schema([(name, kind or pa.string()) for name, kind in types.items()])
     with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        group: list[Any] = []
         for chunk in _chunks(rows):
             arrays = [_column(pa, name, kind, chunk) for name, kind in types.items()]
-            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            group.append(pa.Table.from_arrays(arrays, schema=schema))
+            if sum(table.nbytes for table in group) >= _ROW_GROUP_BYTES:
+                writer.write_table(pa.concat_tables(group))
+                group = []
+        if group:
+            writer.write_table(pa.concat_tables(group))
 
 
 def _column(pa: Arrow, name: str, kind: Arrow, rows: list[Mapping[str, Any]]) -> Arrow:
