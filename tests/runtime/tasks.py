@@ -56,7 +56,7 @@ def start_child_and_hang(path: str) -> None:
     hang_in_c()
 
 
-def detach_child_and_hang(path: str) -> None:
+def detach_child(path: str) -> None:
     """The child leaves the session and loses its parent, as a daemon does."""
     if os.fork() == 0:
         os.setsid()
@@ -65,7 +65,17 @@ def detach_child_and_hang(path: str) -> None:
             time.sleep(1000)
         os._exit(0)
     os.wait()
+    wait_for(path)
+
+
+def detach_child_and_hang(path: str) -> None:
+    detach_child(path)
     hang_in_c()
+
+
+def detach_child_and_wait(path: str, word: str) -> None:
+    detach_child(path)
+    wait_for(word)
 
 
 def fork_a_holder_and_die(path: str) -> None:

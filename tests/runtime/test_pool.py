@@ -126,6 +126,26 @@ def test_the_whole_process_tree_of_a_task_dies_with_it(
     assert is_gone_soon(int(tasks.wait_for(path)))
 
 
+def test_a_detached_child_of_a_living_task_outlives_another_workers_death(tmp_path: Path) -> None:
+    path, word = str(tmp_path / "pid"), tmp_path / "word"
+    with WorkerPool(workers=2) as pool:
+        outcomes: list[Outcome[Any]] = []
+        keeper = threading.Thread(
+            target=lambda: outcomes.append(
+                pool.call(tasks.detach_child_and_wait, path, str(word), timeout_s=LIMIT_S)
+            )
+        )
+        keeper.start()
+        child = int(tasks.wait_for(path))
+        assert pool.call(os._exit, 1, timeout_s=LIMIT_S).status is OutcomeStatus.CRASH
+        assert works(pool)
+        assert is_running(child)
+        word.touch()
+        keeper.join()
+        assert outcomes[0].ok
+    assert is_gone_soon(child)
+
+
 def test_a_crash_is_seen_at_once_though_a_child_holds_the_channel(
     pool: WorkerPool, tmp_path: Path
 ) -> None:
@@ -309,6 +329,15 @@ def test_a_missing_preload_is_the_callers_error() -> None:
 def test_a_preloaded_module_is_there_before_the_first_task() -> None:
     with WorkerPool(workers=1, preload=["colorsys"]) as pool:
         assert pool.call(eval, "'colorsys' in __import__('sys').modules", timeout_s=LIMIT_S).value
+
+
+def test_a_preload_is_looked_up_on_the_callers_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "only_here.py").write_text("def f(): return 'here'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with WorkerPool(workers=1, preload=["only_here"]) as pool:
+        assert works(pool)
 
 
 def test_a_worker_that_never_starts_is_a_crash() -> None:

@@ -250,20 +250,50 @@ sys.stdout.write("done")
     assert (done.stdout, done.stderr, done.returncode) == ("done", "", 0)
 
 
-def test_workers_end_with_the_parent_though_a_forked_child_lives_on(tmp_path: Path) -> None:
+def test_a_forked_child_keeps_no_socket_of_its_parents_pool(tmp_path: Path) -> None:
     script = """
-import os, sys, time
+import os, stat
 from rewardkit.runtime import WorkerPool
-from tests.runtime import tasks
 
 pool = WorkerPool(workers=1)
-worker = pool.call(tasks.worker_pid, timeout_s=60).value
+pool.call(abs, -1, timeout_s=60)
 child = os.fork()
+if child == 0:
+    sockets = 0
+    for fd in range(100):
+        try:
+            sockets += stat.S_ISSOCK(os.fstat(fd).st_mode)
+        except OSError:
+            pass
+    os._exit(sockets)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+    done = run_script(script, tmp_path)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize("fork", ["os.fork()", "ctypes.PyDLL(None).fork()"])
+def test_workers_end_with_the_parent_though_a_forked_child_lives_on(
+    tmp_path: Path, fork: str
+) -> None:
+    # The C library's fork tells Python nothing, so that child holds the pool's sockets open.
+    script = f"""
+import ctypes, os, sys, time
+from rewardkit.runtime import WorkerPool
+from tests.runtime import processes, tasks
+
+pool = WorkerPool(workers=2)
+pool.call(tasks.worker_pid, timeout_s=60)
+child = {fork}
 if child == 0:
     os.close(1)
     os.close(2)
     time.sleep(1000)
-sys.stdout.write(f"{worker} {child}")
+path = os.path.abspath("pid")
+assert pool.call(tasks.announce_and_hang, path, timeout_s=1).status == "timeout"
+assert processes.is_gone_soon(int(tasks.wait_for(path)))
+worker = pool.call(tasks.worker_pid, timeout_s=60).value
+sys.stdout.write(f"{{worker}} {{child}}")
 sys.stdout.flush()
 os._exit(0)
 """
