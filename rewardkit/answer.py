@@ -2,6 +2,8 @@
 
 import json
 import re
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -95,8 +97,11 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _CUT = re.compile(
-    r"\.(?=\s|$)(?!\s*\d)|[。!?！？](?=\s|$)|\n|,?\s+(?:not|because|since|which|as|so)\s|\s+\((?=[A-Za-z]{3})|[,;]\s+(?:and|but)\s+(?:not|the|we|this|it)\b"
+    r"\.(?=\s|$)(?!\s*\d)|[。!?！？](?=\s|$)|\n|\*\*|,?\s+(?:not|rather\s+than|instead\s+of|because|since|which|as|so)\s|\s+\((?=[A-Za-z]{3})|[,;]\s+(?:and|but)\s+(?:not|the|we|this|it)\b"
 )
+_CONTINUES = re.compile(r"\s*(?:[a-z%°,;=<>≤≥≈∪+/€£(-]|\\(?:text|%|pm|cup)|\$[^$\n]+\$|\\\((?!\\(?:blacksquare|square|Box|qed)))")
+"""After a leading formula the answer goes on: a unit, another value, a joining word."""
+_CLOSING_DOLLAR = re.compile(r"(?<!\\)\$")
 _BOLD = re.compile(r"\*\*\s*([^*\n]{1,200}?)\s*\*\*\s*[.!]?\s*$")
 _WORDS = re.compile(r"[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]{2,}")
 _SENTENCE_BREAK = re.compile(r"[.!?。;:]\s|\n")
@@ -106,6 +111,11 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(r"\b(?:so|therefore|thus|hence|is|are|was|equals|get|gets|find|have|has|total|makes?|leaves?|gives?|need|needs|cost|costs)\b|=|∴", re.IGNORECASE)
+_NOT_SPACE = re.compile(r"\S")
+_WINDOW = 20_000
+"""Characters after a marker in which its answer is looked for; it bounds the work for a text of nothing but markers."""
+_LAST_PHRASES = 32
+_LAST_LINES = 4_096
 _MATH_SPAN = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _VALUE = re.compile(r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?")
 
@@ -197,8 +207,11 @@ def _commitments(text: str, start: int, boxes: list[_Found], policy: AnswerPolic
 
 
 def _lines(text: str, start: int, boxes: list[_Found]) -> Iterator[_Found]:
+    starts = [b.start for b in boxes]
+
     def holds_box(low: int, high: int) -> bool:
-        return any(low <= b.start < high for b in boxes)
+        at = bisect_left(starts, low)
+        return at < len(starts) and starts[at] < high
 
     for mark in _HASHES.finditer(text, start):
         if not holds_box(*mark.span()):
@@ -215,7 +228,7 @@ def _lines(text: str, start: int, boxes: list[_Found]) -> Iterator[_Found]:
                     pass
             if value.strip() and not holds_box(*mark.span()):
                 yield _Found(value, low, high, mark.start(), mark.end(), "json")
-    labels = list(_LINE.finditer(text, start))
+    labels = list(deque(_LINE.finditer(text, start), maxlen=_LAST_LINES))
     if not labels and not boxes:
         labels = list(_SHORT_LABEL.finditer(text, start))[-1:]
     for mark in labels:
@@ -228,11 +241,17 @@ def _lines(text: str, start: int, boxes: list[_Found]) -> Iterator[_Found]:
                 yield _stripped(text, *span, (mark.start(), high), "line")
 
 
+def _skip_space(text: str, at: int) -> int:
+    found = _NOT_SPACE.search(text, at)
+    return found.start() if found else len(text)
+
+
 def _next_line(text: str, at: int) -> tuple[int, int]:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    end = text.find("\n", at)
-    end = len(text) if end < 0 else end
+    at = _skip_space(text, at)
+    end = text.find("\n", at, at + _WINDOW)
+    end = min(len(text), at + _WINDOW) if end < 0 else end
+    if text.startswith(("```", "{"), at):
+        return at, at
     if text.startswith(("\\[", "$$"), at):  # A display may span lines.
         close = text.find("\\]" if text.startswith("\\[", at) else "$$", at + 2)
         end = close + 2 if 0 <= close < at + 4_000 else end
@@ -244,11 +263,16 @@ def _cut_sentence(text: str, low: int, high: int) -> tuple[int, int]:
     while low < high and text[low] in " \t*_":
         low += 1
     if text.startswith("$", low) and not text.startswith("$$", low):
-        close = text.find("$", low + 1, high)
+        dollar = _CLOSING_DOLLAR.search(text, low + 1, high)
+        close = dollar.start() if dollar else -1
         at = close + 1 if close > 0 else low
+        if close > 0 and not _CONTINUES.match(text, at, high):
+            return low, at
     elif text.startswith("\\(", low):
         close = text.find("\\)", low + 2, high)
         at = close + 2 if close > 0 else low
+        if close > 0 and not _CONTINUES.match(text, at, high):
+            return low, at
     else:
         at = low
     cut = _CUT.search(text, at, high)
@@ -290,25 +314,22 @@ def _conflict(text: str, found: list[_Found], distinct: list[str], policy: Answe
 
 
 def _phrase(text: str, start: int) -> AnswerSpan | None:
-    last = None
-    for mark in _PHRASE.finditer(text, start):
+    marks = deque(_PHRASE.finditer(text, start), maxlen=_LAST_PHRASES)
+    for mark in reversed(marks):
         low, high = _cut_sentence(text, mark.end(), _line_end(text, mark.end()))
         if text[low:high].strip(" *_.:"):
-            last = (low, high)
-    if last is None:
-        return None
-    span = _stripped(text, *last, last, "phrase")
-    return AnswerSpan(span.text, span.start, span.end, "phrase")
+            span = _stripped(text, low, high, (low, high), "phrase")
+            return AnswerSpan(span.text, span.start, span.end, "phrase")
+    return None
 
 
 def _line_end(text: str, at: int) -> int:
     """Returns where the paragraph's line ends; a line break right after the phrase is passed over."""
-    while at < len(text) and text[at].isspace():
-        at += 1
+    at = _skip_space(text, at)
     if text.startswith(("\\[", "$$"), at):
         return _next_line(text, at)[1]
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
+    end = text.find("\n", at, at + _WINDOW)
+    return min(len(text), at + _WINDOW) if end < 0 else end
 
 
 def _bold_line(text: str, start: int) -> AnswerSpan | None:

@@ -29,7 +29,7 @@ from rewardkit.verifiers.math._nodes import (
     Sym,
 )
 from rewardkit.verifiers.math._rewrite import replace
-from rewardkit.verifiers.math._symbols import CONSTANT_NAMES, FUNCTIONS, GREEK
+from rewardkit.verifiers.math._symbols import CONSTANT_NAMES, FUNCTIONS, GREEK, SCALES, SYMBOL_UNITS
 
 __all__ = ["AtomParser"]
 
@@ -130,7 +130,12 @@ class AtomParser(ABC):
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise TooLargeError(f"nested more than {MAX_DEPTH} deep")
-        node = self.atom()
+        node = self.postfix(self.atom())
+        self.depth -= 1
+        return node
+
+    def postfix(self, node: Node) -> Node:
+        """Takes what may follow an atom: !, %, ^."""
         while True:
             if self.at_op("!"):
                 self.take()
@@ -144,12 +149,8 @@ class AtomParser(ABC):
             elif self.at_op("^"):
                 self.take()
                 node = self.power_of(node)
-            elif self.at_op("'") and isinstance(node, Quantity) and node.unit == "arcmin?":
-                break
             else:
-                break
-        self.depth -= 1
-        return node
+                return node
 
     def percent_of(self, node: Node) -> Node:
         return Percent(node)
@@ -168,7 +169,11 @@ class AtomParser(ABC):
             return node
         if isinstance(node, Const) and node.name in _NAMED_SETS and self.peek.value in ("+", "-", "*"):
             return Sym(f"{node.name}{self.take().value}")
-        return Pow(node, self.exponent())
+        power = self.exponent()
+        if isinstance(node, Sym) and node.name in ("C", "P", "A") and self.at_op("_"):
+            self.take()
+            return Call("binom" if node.name == "C" else "permutations", (self.bound(), power))
+        return Pow(node, power)
 
     def degrees(self, node: Node) -> Node:
         """Takes the rest of 30^\\circ 15' 20'', 25^\\circ C."""
@@ -560,9 +565,12 @@ class AtomParser(ABC):
             return self.bars_of("|", "abs")
         if value == "norm":
             return self.bars_of("norm", "norm")
-        if value in ("$", "€", "£", "¥", "₹"):
-            unit = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}[value]
-            return Quantity(self.factor(), unit)
+        if value in SYMBOL_UNITS:
+            amount = self.factor()
+            if self.peek.kind in ("word", "prose") and self.peek.value in SCALES:
+                scale = SCALES[self.take().value]
+                amount = Num(amount.value * scale) if isinstance(amount, Num) else Mul((amount, Num(scale)))
+            return Quantity(amount, SYMBOL_UNITS[value])
         raise NotMathError(f"unexpected {value!r}")
 
     def bars_of(self, mark: str, name: str) -> Node:

@@ -82,6 +82,8 @@ class Comparer:
         if reference == answer:
             return equal("canonical", "the same expression")
         answer, reference = _unlabel(answer), _unlabel(reference)
+        if isinstance(reference, Add | Mul | Div | Neg | Call) and contains(reference, (PlusMinus,)):
+            return self.collection(reference, answer)
         for kind, rule in _RULES:
             if isinstance(reference, kind):
                 return rule(self, reference, answer)
@@ -108,8 +110,8 @@ class Comparer:
             isinstance(value, Const) and value.name in ("R", "Q", "Z", "N", "C", "empty")
         ):
             return different("structure", f"a {_kind_name(value)} where a value was asked for")
-        if isinstance(value, Call) and value.name == "approx" and is_literal(value.args[0]):
-            pass
+        if contains(value, (Matrix,)) and not contains(reference, (Matrix,)) and not _determinants(value):
+            return different("structure", "a matrix where a value was asked for")
         if _constant_name(reference) and _constant_name(value):
             return self.antiderivatives(reference, value)
         if _is_angle(value) and not _is_angle(reference) and isinstance(value, Quantity):
@@ -303,7 +305,7 @@ class Comparer:
             return self.elementwise(filled, given)
         head_a, tail_a = _split_at_dots(left)
         head_b, tail_b = _split_at_dots(right)
-        if head_a is None or head_b is None or len(tail_a) == 0 != (len(tail_b) == 0):
+        if head_a is None or head_b is None or bool(tail_a) != bool(tail_b):
             return different("structure", "one list goes on, the other ends")
         count = min(len(head_a), len(head_b))
         ends = min(len(tail_a), len(tail_b))
@@ -363,18 +365,20 @@ class Comparer:
             decision = self.real_sets(reference, answer)
             return decision
         left, right = reference.sides[0], reference.sides[-1]
+        if _is_periodic(reference):
+            return self.families(reference, answer)
         if isinstance(left, Apply) and _is_definition(reference):
             return self.definition(reference, answer)
         if not isinstance(answer, Rel):
             if isinstance(answer, Listing) and not isinstance(right, Listing | PlusMinus | Seq):
                 return different("structure", "several values where one was asked for")
-            if _is_name(left) or isinstance(right, Seq | Matrix | SetOp | PlusMinus):
+            if _is_name(left) or isinstance(right, Seq | Matrix | SetOp | PlusMinus | Ratio):
                 return self.compare(right, answer)
             return different("structure", "no equation")
         if _is_name(left) and not free_symbols(right) and not isinstance(answer.sides[0], Sym | Seq):
             value = self.compare(right, answer)
             return value if value else self.relations(reference, answer)
-        if isinstance(left, Seq) or isinstance(right, Seq | Matrix | SetOp | PlusMinus | Const):
+        if isinstance(left, Seq | Ratio) or isinstance(right, Seq | Matrix | SetOp | PlusMinus | Const | Ratio):
             return self.compare(right, answer.sides[-1]) if _same_subject(reference, answer) else different(
                 "structure", "another unknown"
             )  # fmt: skip
@@ -414,7 +418,7 @@ class Comparer:
         if op_a != op_b and flips.get(op_a) != op_b:
             return different("structure", "another relation")
         ratios = list[Any]()
-        for point in (0, 3, 1, 4, 2, 5):
+        for point in (0, 3, 1, 4, 2, 5, 12, 13):
             try:
                 a, b = Evaluator(point=point).value(left), Evaluator(point=point).value(right)
             except (UndefinedValueError, TooLargeError):
@@ -465,6 +469,8 @@ class Comparer:
         if not isinstance(answer, BigO) or answer.name != reference.name:
             return different("structure", "another class of growth")
         names = free_symbols(reference.body) | free_symbols(answer.body)
+        if not names:
+            return equal("asymptotics", "both constant")
         if len(names) != 1:
             return self.compare(reference.body, answer.body)
         ratios = list[Any]()
@@ -619,6 +625,18 @@ def _is_name(node: Node) -> bool:
             return False
 
 
+def _is_periodic(node: Rel) -> bool:
+    """Returns True for x = ±π/3 + 2kπ without "k ∈ ℤ": a family by its look."""
+    names = free_symbols(node.sides[-1])
+    if node.ops != ("=",) or not isinstance(node.sides[0], Sym) or len(names) != 1 or not names <= frozenset("knml"):
+        return False
+    return _mentions(node.sides[-1], Const("pi")) or any(_is_angle(n) for n in _walk(node.sides[-1]))
+
+
+def _walk(node: Node) -> list[Node]:
+    return [node, *(deep for inner in children(node) for deep in _walk(inner))]
+
+
 def _is_definition(node: Rel) -> bool:
     head = node.sides[0]
     return isinstance(head, Apply) and node.ops[-1] == "=" and all(isinstance(a, Sym) for a in head.args)
@@ -698,8 +716,35 @@ def _members(node: Node) -> list[Node] | None:
             return [node]
 
 
+def _whole_solutions(body: Node, conditions: Sequence[Node]) -> list[Node] | None:
+    """Returns the members of {n ∈ ℤ : |n| ≤ 2}, if they are whole numbers between -500 and 500."""
+    if isinstance(body, Rel) and body.ops == ("in",) and isinstance(body.sides[0], Sym):
+        conditions, domain = (*conditions, body), body.sides[0]
+    elif isinstance(body, Sym):
+        domain = body
+    else:
+        return None
+    ranges = [c for c in conditions if isinstance(c, Rel) and c.ops == ("in",) and c.sides[0] == domain]
+    rest = [c for c in conditions if c not in ranges]
+    if not ranges or any(c.sides[1] not in (Const("Z"), Const("N"), Sym("Z+"), Sym("Z^+")) for c in ranges) or not rest:
+        return None
+    low = -500 if all(c.sides[1] == Const("Z") for c in ranges) else 1
+    found = list[Node]()
+    try:
+        for value in range(low, 501):
+            evaluator = Evaluator({domain.name: value})
+            if all(evaluator.holds(c) for c in rest):
+                found.append(Num(value))
+    except (UndefinedValueError, UnsupportedError, TooLargeError):
+        return None
+    return None if found and found[-1] == Num(500) or len(found) > MAX_ITEMS else found
+
+
 def _roster(body: Node, conditions: Sequence[Node]) -> list[Node] | None:
     """Returns the members of {2n : n = 1, 2, 3}, {n ∈ ℤ : 1 ≤ n ≤ 4}."""
+    whole = _whole_solutions(body, conditions)
+    if whole is not None:
+        return whole
     head = conditions[0]
     names = free_symbols(body)
     if len(names) != 1:
@@ -792,6 +837,10 @@ def _constant_name(node: Node) -> str:
     return ""
 
 
+def _determinants(node: Node) -> bool:
+    return any(isinstance(n, Call) and n.name == "det" for n in _walk(node))
+
+
 def _is_angle(node: Node) -> bool:
     return isinstance(node, Quantity) and parse_unit(node.unit).dimension == (("A", 1),)
 
@@ -816,16 +865,27 @@ def _read_symbol_as_unit(node: Node) -> Node:
         if isinstance(top, Quantity) and isinstance(bottom, Sym):
             return Quantity(top.body, f"{top.unit}/{bottom.name}")
         return node
-    if not isinstance(node, Mul) or len(node.factors) < 2:
+    if not isinstance(node, Mul):
         return node
-    last = node.factors[-1]
-    power = ""
-    if isinstance(last, Pow) and isinstance(last.base, Sym) and isinstance(last.exponent, Num):
-        last, power = last.base, f"^{last.exponent.value}"
-    rest = node.factors[:-1]
-    if isinstance(last, Sym) and len(last.name) == 1 and not any(free_symbols(f) for f in rest):
-        return Quantity(rest[0] if len(rest) == 1 else Mul(rest), last.name + power)
-    return node
+    words, rest = list[str](), [f for n in node.factors for f in (n.factors if isinstance(n, Mul) else (n,))]
+    while len(rest) > 1 and (word := _unit_symbol(rest[-1])):
+        words.insert(0, word)
+        rest.pop()
+    if not words or any(free_symbols(f) for f in rest):
+        return node
+    return Quantity(rest[0] if len(rest) == 1 else Mul(tuple(rest)), " ".join(words))
+
+
+def _unit_symbol(node: Node) -> str:
+    match node:
+        case Sym(name) if len(name) == 1:
+            return name
+        case Pow(Sym(name), Num(power)) if len(name) == 1 and isinstance(power, int):
+            return f"{name}^{power}"
+        case Pow(Sym(name), Neg(Num(power))) if len(name) == 1 and isinstance(power, int):
+            return f"{name}^-{power}"
+        case _:
+            return ""
 
 
 def _unit_vector_coordinates(node: Node) -> list[Node] | None:
@@ -850,11 +910,17 @@ def _value_of(answer: Node, reference: Node, comparer: Comparer) -> "Node | Deci
         answer = answer.body
     if isinstance(answer, Apply) and len(answer.args) == 2 and answer.name in ("C", "P", "A"):
         return Call("binom" if answer.name == "C" else "permutations", answer.args)
+    if isinstance(answer, Pow) and isinstance(answer.base, Sym) and answer.base.name[:2] == "C_" and answer.base.name[2:].isdigit():
+        return Call("binom", (Num(int(answer.base.name[2:8])), answer.exponent))
     if not isinstance(answer, Rel):
         return answer
     if any(op not in ("=", "~", "=>") for op in answer.ops):
         return different("structure", "a relation where a value was asked for")
     sides = list(answer.sides)
+    if sides[0] == sides[-1]:
+        return different("chain", "an identity")
+    if len(sides) == 2 and _is_name(sides[1]) and not free_symbols(sides[0]):
+        sides.reverse()
     exact = sides
     if "~" in answer.ops:
         cut = answer.ops.index("~") + 1

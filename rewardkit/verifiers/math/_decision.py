@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["NO_TOLERANCE", "Decision", "Tolerance", "different", "equal", "undecided"]
+__all__ = ["NO_TOLERANCE", "Decision", "Tolerance", "different", "equal", "oversized", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +12,8 @@ class Decision:
     same: bool | None
     tier: str
     why: str = ""
+    too_large: bool = False
+    """True if the answer is over the limits, so that nothing was computed."""
 
     def __bool__(self) -> bool:
         return self.same is True
@@ -27,6 +29,10 @@ def different(tier: str, why: str = "") -> Decision:
 
 def undecided(tier: str, why: str = "") -> Decision:
     return Decision(None, tier, why)
+
+
+def oversized(why: str) -> Decision:
+    return Decision(None, "guard", why, too_large=True)
 
 
 @dataclass(frozen=True, slots=True)

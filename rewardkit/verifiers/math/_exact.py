@@ -198,6 +198,10 @@ class _Exact:
         function = _FUNCTIONS.get(node.name)
         if function is None:
             raise UnsupportedError(node.name)
+        if node.name == "mod" and isinstance(node.args[0], Pow):
+            base, exponent, modulus = (self.value(n) for n in (node.args[0].base, node.args[0].exponent, node.args[1]))
+            if isinstance(base, int) and isinstance(exponent, int) and isinstance(modulus, int) and exponent >= 0 < modulus:
+                return pow(base, exponent, modulus)
         args = [self.value(arg) for arg in node.args]
         try:
             return _bounded(function(*args))

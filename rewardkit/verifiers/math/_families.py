@@ -38,7 +38,7 @@ class Family:
         ratio = _simple_ratio(self.period, other.period)
         if ratio is None:
             return False
-        common = self.period * ratio.denominator
+        common = self.period * ratio.numerator
         mine, theirs = self._over(common), other._over(common)
         return len(mine) == len(theirs) and all(
             min(abs(a - b), abs(abs(a - b) - common)) < 1e-25 * (1 + common) for a, b in zip(mine, theirs, strict=True)

@@ -23,6 +23,7 @@ from rewardkit.verifiers.math._text_forms import (
     plain_text,
     read_clock,
     read_date,
+    read_named_set,
     read_number_words,
     read_options,
     strip_lead_in,
@@ -36,7 +37,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"__\w+__|\b(?:import|exec|eval|lambda|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
+    r"__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
 _DECIMAL_COMMA = re.compile(r"^[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
 _TASK = re.compile(
@@ -65,7 +66,7 @@ def judge(reference: MathReference, span: str, *, decimal_comma: bool = False, t
     """
     if len(span) > MAX_ANSWER_CHARS:
         return _oversized(reference, span)
-    cleaned = clean(strip_lead_in(span))
+    cleaned = clean(strip_lead_in(span, long=reference.kind == "math"))
     canonical = squeeze(cleaned)
     if canonical and canonical == reference.canonical:
         return Judgement(equal("canonical", "the same text"), Reason.MATCH)
@@ -143,6 +144,8 @@ def _judge_math(
                 return Judgement(decision, Reason.MATCH)
             if best is None or (best.same is False and decision.same is None):
                 best = decision
+    if best is not None and best.too_large:
+        return Judgement(different("guard", best.why), Reason.SIZE_LIMIT)
     if best is None or best.same is None:
         return Judgement(best or undecided("structure"), Reason.UNPROVED)
     return Judgement(best, Reason.MISMATCH)
@@ -180,6 +183,9 @@ def _answer_nodes(
             return [trimmed], problem
         if means_empty(plain):
             return [Const("empty")], problem
+        named = read_named_set(plain)
+        if named:
+            return [Const(named)], problem
         if re.search(r"[^\W\d_]{3}", plain):
             problem = replace(problem, reason=Reason.MISMATCH)
     return nodes, problem

@@ -37,7 +37,11 @@ class Token(NamedTuple):
     """The number, for kind num."""
 
 
-_COLOR = re.compile(r"\\(?:text)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}|\\(?:hspace|vspace|label|tag)\*?\{[^{}]*\}")
+_COLOR = re.compile(r"\\(?:text)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}|\\(?:hspace|vspace|label|tag|phantom|hphantom|vphantom)\*?\s*\{[^{}]*\}")
+_TEXT_DIGITS = re.compile(r"\\(?:text|mathrm)\s*\{\s*([0-9A-Za-z]+)\s*\}(?=\s*_)")
+_BASE_WORDS_AFTER = re.compile(
+    r"^\(?([0-9A-Fa-f]+)\)?\s*(?:\\text\s*\{)?\s*,?\s*\(?(?:in\s+)?base[\s}-]*(\d{1,2}|[a-z]+)\s*\}?\)?\.?$", re.IGNORECASE
+)
 _DOUBLED = re.compile(r"\\{2,}(?=[A-Za-z])")
 _DECIMAL_BRACE_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
 _THIN_GROUP = re.compile(r"(?<=\d)(?:\\[,;: ]|~)(?=\d{3}(?!\d))")
@@ -55,13 +59,17 @@ def clean(text: str) -> str:
     if "\\" in text:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
-        if "\\color" in text or "\\text" in text or "space" in text or "\\label" in text or "\\tag" in text:
+        if "\\color" in text or "\\text" in text or "space" in text or "\\label" in text or "\\tag" in text or "phantom" in text:
             text = _COLOR.sub("", text)
-        text = text.replace("\\!", "")
-        text = _THIN_GROUP.sub(",", text)
+        text = _TEXT_DIGITS.sub(r"\1", text.replace("\\!", ""))
+    if "\\" in text or "~" in text:
+        text = _THIN_GROUP.sub(" ", text)
     if "{,}" in text:
         text = _DECIMAL_BRACE_COMMA.sub(",", text).replace("{,}", ".")
-    return _unwrap(text.strip())
+    text = _unwrap(text.strip())
+    if text.endswith("\\") and not text.endswith("\\\\"):
+        text = text[:-1].rstrip()
+    return _BASE_WORDS_AFTER.sub(r"(\1)_{\2}", text) if "base" in text else text
 
 
 def _unwrap(text: str) -> str:
@@ -112,6 +120,7 @@ _NUMBER = re.compile(
     | (?P<group>\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?)
     | (?P<indian>\d{1,2}(?:,\d{2})+,\d{3}(?!\d)(?:\.\d+)?)
     | (?P<space>\d{1,3}(?:\ \d{3})+(?![\d])(?:[.,]\d+)?)
+    | (?P<swiss>\d{1,3}(?:'\d{3})+(?!\d)(?:\.\d+)?)
     | (?P<euro>\d{1,3}(?:\.\d{3})+,\d+(?!\d) | \d{1,3}(?:\.\d{3}){2,}(?!\d))
     | (?P<plain>\d+(?:\.\d+)?|\.\d+)(?P<dot>\.(?![\d.]))?
     """,
@@ -122,7 +131,7 @@ _EXPONENT = re.compile(r"[eE]([+-]?\d+)(?![\d.A-Za-z_(])")
 _TRAIL = re.compile(r"\s*(?:\\ldots|\\dots|\\cdots|\.{3})")
 _BASED = re.compile(
     r"(?P<open>\(\s*)?(?P<digits>[0-9A-Fa-f]+)(?(open)\s*\))\s*_\s*"
-    r"(?:\{\s*(?:\\(?:text|mathrm|rm)\s*\{?\s*)?(?P<b1>\d{1,2}|[a-z]+)\s*\}?\s*\}|(?P<b2>\d))(?!\d)"
+    r"(?:\{\s*(?:\\(?:text|mathrm|rm)\s*\{?\s*)?\(?\s*(?P<b1>\d{1,2}|[a-z]+)\s*\)?\s*\}?\s*\}|(?P<b2>\d))(?!\d)"
 )
 _BASE_WORDS = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -217,6 +226,8 @@ def _scan_number(text: str, at: int, reading: Reading) -> tuple[Node, int] | Non
             return _decimal(raw.replace(",", "")), end
         raw = raw.partition(",")[0]
         return _decimal(raw), at + len(raw)
+    if found["swiss"]:
+        return _decimal(raw.replace("'", "")), end
     if found["space"]:
         return _decimal(raw.replace(" ", "").replace(",", ".")), end
     if found["euro"]:
@@ -245,12 +256,24 @@ def _scan_based(text: str, at: int) -> tuple[Node, int] | None:
     digits = found["digits"]
     word = found["b1"] or found["b2"]
     base = int(word) if word.isdigit() else _BASE_WORDS.get(word, 0)
-    if not 2 <= base <= 36 or not any(c.isdigit() for c in digits) and not digits.isupper():
+    if not 2 <= base <= 36 or len(digits) > 4_096:
         return None
-    if not digits[0].isdigit() and base < 11 or len(digits) > 4_096:
+    if not digits[0].isdigit() and (base < 11 or len(digits) < 2):
         return None
     if any(int(c, 36) >= base for c in digits):
         return None
+    return BaseNum(digits.upper().lstrip("0") or "0", base), found.end()
+
+
+_PREFIXED = re.compile(r"0(?:[xX]([0-9A-Fa-f]{1,4096})|[bB]([01]{1,4096}))(?![0-9A-Za-z])")
+
+
+def _scan_prefixed(text: str, at: int) -> tuple[Node, int] | None:
+    """Returns `0x3F` or `0b101` as a number with its base."""
+    found = _PREFIXED.match(text, at)
+    if not found:
+        return None
+    digits, base = (found[1], 16) if found[1] else (found[2], 2)
     return BaseNum(digits.upper().lstrip("0") or "0", base), found.end()
 
 
@@ -291,7 +314,7 @@ class _Lexer:
         return self.tokens
 
     def scan_number(self) -> None:
-        based = _scan_based(self.text, self.at)
+        based = _scan_based(self.text, self.at) or _scan_prefixed(self.text, self.at)
         scanned = based or _scan_number(self.text, self.at, self.reading)
         if scanned is None:
             raise NotMathError(f"no number at {self.text[self.at : self.at + 10]!r}")
@@ -302,7 +325,7 @@ class _Lexer:
         found = _WORD.match(self.text, self.at)
         if not found:
             raise NotMathError(f"a letter outside the grammar: {self.text[self.at]!r}")
-        if found.group()[0] in "ABCDEF" and (based := _scan_based(self.text, self.at)):
+        if found.group()[0] in "ABCDEFabcdef" and (based := _scan_based(self.text, self.at)):
             self.emit("num", "", based[0])
             self.at = based[1]
             return

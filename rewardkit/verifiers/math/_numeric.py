@@ -39,9 +39,14 @@ from rewardkit.verifiers.math._nodes import (
     Seq,
     Sym,
 )
+from rewardkit.verifiers.math._rewrite import contains
 from rewardkit.verifiers.math._units import parse_unit
 
-__all__ = ["DIGITS", "Evaluator", "Value", "is_real", "sample_points", "to_float"]
+__all__ = ["DIGITS", "POSITIVE", "SIGNED", "WHOLE", "Evaluator", "Value", "compare", "context", "is_real", "sample_points"]
+
+POSITIVE, SIGNED, WHOLE = range(3), range(3, 12), range(12, 20)
+POINTS = 20
+"""Sample points of a symbol, by kind."""
 
 DIGITS = 50
 """Decimal digits that values are computed with."""
@@ -68,32 +73,24 @@ def is_real(value: Value, digits: int = DIGITS) -> bool:
     return imag == 0 or abs(imag) <= abs(value) * 10.0 ** (8 - digits)
 
 
-def to_float(value: Value) -> float:
-    """Returns the real part as a float; out of range becomes an infinity."""
-    try:
-        return float(value.real)
-    except OverflowError:
-        return math.inf
-
-
 @lru_cache(maxsize=8192)
 def sample_points(name: str) -> list[Fraction]:
     """Returns the fixed pseudo-random values at which a symbol is evaluated.
 
-    Three are positive, three have a sign, two are small whole numbers.
+    Those at `POSITIVE` are positive, those at `SIGNED` have either sign, those at `WHOLE` are small whole numbers.
     """
-    seed = zlib.crc32(name.encode("utf-8", "surrogatepass"))
+    raw = name.encode("utf-8", "surrogatepass")
     points = list[Fraction]()
-    for index in range(8):
-        seed = (seed * 1_103_515_245 + 12_345 + index) % (1 << 31)
+    for index in range(POINTS):
+        seed = zlib.crc32(raw + bytes([index]))
         unit = Fraction(seed % 99_991 + 1, 99_991)
-        if index < 3:
+        if index in POSITIVE:
             points.append(Fraction(3, 10) + unit * Fraction(21, 10))
-        elif index < 6:
-            sign = 1 if seed >> 20 & 1 else -1
+        elif index in SIGNED:
+            sign = 1 if seed >> 24 & 1 else -1
             points.append(sign * (Fraction(1, 4) + unit * 3))
         else:
-            points.append(Fraction(3 + seed % 9 + index))
+            points.append(Fraction(2 * (index - WHOLE.start) + 1 + seed % 3))
     return points
 
 
@@ -272,7 +269,7 @@ class Evaluator:
             return self.infinite_sum(node, low)
         high = self.value(node.high)
         if not ctx.isint(low) or not ctx.isint(high):
-            raise UnsupportedError("a range that is not whole")
+            raise UndefinedValueError("a range that is not whole")
         if high - low > 2_000:
             raise TooLargeError("a sum of more than 2,000 terms")
         total = ctx.mpf(0 if node.name == "sum" else 1)
@@ -301,6 +298,8 @@ class Evaluator:
         return ctx.mpf(total)
 
     def integral(self, node: BigOp) -> Value:
+        if contains(node.body, (Apply,)):
+            raise UnsupportedError("the integral of an unknown function")
         if node.low is None or node.high is None:
             raise UnsupportedError("an integral without limits")
         small = Evaluator(self.symbols, point=self.point, digits=15, steps=self.steps)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from rewardkit.verifiers.math._atoms import AtomParser
 from rewardkit.verifiers.math._lexer import Reading, tokenize
-from rewardkit.verifiers.math._limits import NotMathError
+from rewardkit.verifiers.math._limits import MAX_ITEMS, NotMathError, TooLargeError
 from rewardkit.verifiers.math._nodes import (
     Add,
     Call,
@@ -21,6 +21,7 @@ from rewardkit.verifiers.math._nodes import (
     Const,
     Div,
     Listing,
+    Matrix,
     Mul,
     Neg,
     Node,
@@ -34,15 +35,13 @@ from rewardkit.verifiers.math._nodes import (
     SetOp,
     Sym,
 )
-from rewardkit.verifiers.math._symbols import RELATIONS
-from rewardkit.verifiers.math._units import is_unit_word
+from rewardkit.verifiers.math._symbols import RELATIONS, SCALES, SYMBOL_UNITS
+from rewardkit.verifiers.math._units import is_unit_word, parse_unit
 
 __all__ = ["parse"]
 
 _SET_OPERATORS = {"cup": "cup", "cap": "cap", "setminus": "minus", "bigcup": "cup"}
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _CONDITIONS = {"for", "where", "with", "if", "when", "such", "provided"}
-_SYMBOL_UNITS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
 
 
 def parse(text: str, reading: Reading) -> Node:
@@ -87,14 +86,22 @@ class _Parser(AtomParser):
         items, joins = [self.item()], list[str]()
         while True:
             mark = self.at
+            if len(items) > MAX_ITEMS:
+                raise TooLargeError(f"more than {MAX_ITEMS} items")
             join = self.separator()
             if join is None:
                 break
             if self.closes_here():
                 self.at = mark if join in ("and", "or") else self.at
                 break
+            following = self.item()
+            if join == "and" and isinstance(items[-1], Quantity) and isinstance(following, Quantity):
+                merged = _merged(items[-1], following)
+                if merged is not None:
+                    items[-1] = merged
+                    continue
             joins.append(join)
-            items.append(self.item())
+            items.append(following)
         if not joins:
             return items[0]
         return _attach_conditions(items, joins)
@@ -226,6 +233,8 @@ class _Parser(AtomParser):
                     return node
                 self.take()
                 node = Call("mod", (node, self.signed_factor()))
+            elif isinstance(node, Quantity) and self.peek.kind == "num":
+                node = _joined(node, self.term())
             elif self.unit_starts(node):
                 node = self.quantity(node)
             elif last_is_integer and isinstance(node, Num) and (mixed := self.mixed_number(node)) is not None:
@@ -251,10 +260,11 @@ class _Parser(AtomParser):
         """Takes the fraction of a mixed number (3½ as `3\\frac12` or `3 1/2`), if one stands here."""
         mark = self.at
         if self.at_cmd("frac"):
-            part = self.factor()
+            part = self.atom()
             value = _proper(part)
             if value is not None:
-                return Num(whole.value + value)
+                return self.postfix(Num(whole.value + value))
+            return _multiply(whole, self.postfix(part))
         elif self.peek.kind == "num" and self.peek.spaced:
             top = self.take().node
             if self.at_op("/") and self.tokens[self.at + 1].kind == "num":
@@ -262,7 +272,7 @@ class _Parser(AtomParser):
                 bottom = self.take().node
                 value = _proper(Div(top, bottom)) if top and bottom else None
                 if value is not None:
-                    return Num(whole.value + value)
+                    return self.postfix(Num(whole.value + value))
             raise NotMathError("two numbers side by side")
         self.at = mark
         return None
@@ -270,7 +280,7 @@ class _Parser(AtomParser):
     def unit_starts(self, node: Node) -> bool:
         """Returns True if a unit phrase begins here: prose after a value, or a bare word that names a unit."""
         token = self.peek
-        if token.kind == "op" and token.value in _SYMBOL_UNITS:
+        if token.kind == "op" and token.value in SYMBOL_UNITS:
             return not isinstance(node, Quantity)
         if token.kind == "prose":
             word = token.value.lower()
@@ -280,25 +290,28 @@ class _Parser(AtomParser):
             if word == "in" and self.tokens[self.at + 1].kind not in ("end", "num"):
                 return False
             numeric = isinstance(node, Num) or self.tokens[self.at - 1].kind == "num" or token.spaced
-            return numeric and (word in _SCALES or (is_unit_word(word) and not self.integrals))
+            return numeric and (word in SCALES or (is_unit_word(word) and not self.integrals))
         return False
 
     def quantity(self, node: Node) -> Node:
         """Takes a unit phrase: `cm^2`, `km per hour`, `square units`, `million dollars`, `%`."""
         if self.peek.kind == "op":
-            return Quantity(node, _SYMBOL_UNITS[self.take().value])
+            return Quantity(node, SYMBOL_UNITS[self.take().value])
         words = list[str]()
+        if self.peek.value == "of" and self.tokens[self.at + 1].kind in ("num", "op", "cmd"):
+            self.take()
+            return _multiply(node, self.signed_factor())
         while len(words) < 12:
             token = self.peek
             word = token.value.lower()
             if token.kind in ("prose", "word"):
                 if word in ("and", "or", "to") or word in _CONDITIONS:
                     break
-                if token.kind == "word" and not (is_unit_word(token.value) or word in _SCALES or words):
+                if token.kind == "word" and not (is_unit_word(token.value) or word in SCALES or words):
                     break
                 self.take()
-                if word in _SCALES and not words:
-                    node = _scaled(node, _SCALES[word])
+                if word in SCALES and not words:
+                    node = _scaled(node, SCALES[word])
                 elif word in ("percent", "pct") and not words:
                     return self.percent_of(node)
                 else:
@@ -342,6 +355,25 @@ def _proper(part: Node) -> Fraction | None:
     return None
 
 
+def _joined(first: Quantity, second: Node) -> Node:
+    """Returns 1 hour 45 minutes, 5 ft 3 in as one quantity in the first unit."""
+    if isinstance(second, Quantity):
+        large, small = parse_unit(first.unit), parse_unit(second.unit)
+        if large.dimension and large.dimension == small.dimension and large.pi_power == small.pi_power:
+            return Quantity(Add((first.body, Mul((second.body, Num(small.factor / large.factor))))), first.unit)
+    raise NotMathError("two values side by side")
+
+
+def _merged(first: Quantity, second: Quantity) -> Node | None:
+    """Returns `1 hour and 45 minutes` as one quantity; `3 cm and 5 cm` are two."""
+    if first.unit == second.unit:
+        return None
+    try:
+        return _joined(first, second)
+    except NotMathError:
+        return None
+
+
 def _scaled(node: Node, scale: int) -> Node:
     return Num(node.value * scale) if isinstance(node, Num) else _multiply(node, Num(scale))
 
@@ -352,6 +384,8 @@ def _add(terms: list[Node] | list[Node | None]) -> Node:
 
 
 def _multiply(left: Node, right: Node) -> Node:
+    if isinstance(right, Matrix) and not isinstance(left, Matrix):
+        return Matrix(tuple(tuple(_multiply(left, cell) for cell in row) for row in right.rows))
     if isinstance(left, Mul):
         return Mul((*left.factors, right))
     return Mul((left, right))

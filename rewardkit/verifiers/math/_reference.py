@@ -33,6 +33,7 @@ from rewardkit.verifiers.math._text_forms import (
     plain_text,
     read_clock,
     read_date,
+    read_named_set,
     read_number_words,
     read_options,
     split_labels,
@@ -149,7 +150,7 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
     if plain.lower() in ("nan", "none", "null", "n/a", "unknown", "?"):
         if plain.lower() != "none":
             raise InvalidReferenceError(f"a math reference that is a placeholder: {text[:60]!r}")
-    if re.fullmatch(r"\(?[A-J]\)?(?:\s*(?:,|;|and|&)+\s*(?:and\s+)?\(?[A-J]\)?)*", plain):
+    if re.fullmatch(r"\(?[a-dA-J]\)?|\(?[A-J]\)?(?:\s*(?:,|;|and|&)+\s*(?:and\s+)?\(?[A-J]\)?)*", plain):
         return made("options", value=read_options(plain))
     truth = _TRUTHS.get(normal_text(plain))
     if truth:
@@ -178,6 +179,9 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
     spelled = read_number_words(plain)
     if spelled is not None:
         return (Num(spelled),), ""
+    named = read_named_set(plain)
+    if named:
+        return (Const(named),), ""
     labelled = read_labelled(cleaned, Reading())
     if labelled is not None:
         return (labelled,), ""

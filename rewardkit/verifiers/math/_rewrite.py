@@ -106,6 +106,8 @@ def free_symbols(node: Node) -> frozenset[str]:
     match node:
         case Sym(name):
             return frozenset((name,))
+        case Apply(name, args) if not (len(args) == 2 and name in ("C", "P", "A")):
+            return frozenset((f"{name}()",)).union(*(free_symbols(arg) for arg in args))
         case BigOp(_, body, variable, low, high):
             bound = free_symbols(body) - {variable}
             for limit in (low, high):

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from functools import cached_property
 
-from rewardkit.verifiers.math._decision import Decision, Tolerance, different, equal, undecided
+from rewardkit.verifiers.math._decision import Decision, Tolerance, different, equal, oversized, undecided
 from rewardkit.verifiers.math._exact import Rational, exact_value, fingerprint
 from rewardkit.verifiers.math._limits import TooLargeError, UndefinedValueError, UnsupportedError
 from rewardkit.verifiers.math._nodes import (
@@ -19,14 +19,14 @@ from rewardkit.verifiers.math._nodes import (
     Pow,
     children,
 )
-from rewardkit.verifiers.math._numeric import DIGITS, Evaluator, Value, is_real
+from rewardkit.verifiers.math._numeric import DIGITS, POSITIVE, SIGNED, WHOLE, Evaluator, Value, is_real
 from rewardkit.verifiers.math._rewrite import contains, free_symbols
 
 __all__ = ["Scalar", "compare_scalars", "infinity_sign", "is_literal"]
 
 _CLOSE = 10.0 ** (18 - DIGITS)
 _LOOSE = 1e-10
-_POINTS = (0, 3, 1, 4, 2, 5)
+_INTEGER_NAMES = frozenset("nkmNjpqrlab")
 
 
 class Scalar:
@@ -68,6 +68,16 @@ class Scalar:
         return _mentions_i(self.node)
 
     @cached_property
+    def stepwise(self) -> bool:
+        """True if the value jumps at whole numbers: floors, remainders."""
+        return _calls(self.node, ("floor", "ceil", "mod"))
+
+    @cached_property
+    def folded(self) -> bool:
+        """True if the value depends on signs or order: |x|, max."""
+        return _calls(self.node, ("abs", "sign", "min", "max", "sqrt"))
+
+    @cached_property
     def loose(self) -> bool:
         """True if an integral, a limit or an infinite sum limits the digits."""
         return contains(self.node, (BigOp,))
@@ -94,6 +104,12 @@ def _decimal_literals(node: Node) -> list[Num]:
     if isinstance(node, Pow):
         return _decimal_literals(node.base)
     return [literal for inner in children(node) for literal in _decimal_literals(inner)]
+
+
+def _calls(node: Node, names: tuple[str, ...]) -> bool:
+    if isinstance(node, Call) and node.name in names:
+        return True
+    return any(_calls(inner, names) for inner in children(node))
 
 
 def _mentions_i(node: Node) -> bool:
@@ -239,13 +255,23 @@ def _gap_allowed(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> tup
     return relative, 0.0
 
 
+def _points_for(reference: Scalar, answer: Scalar) -> tuple[int, ...]:
+    """Returns the sample points in the order in which they tell most: both signs early, whole numbers for steps."""
+    if reference.stepwise or answer.stepwise:
+        whole = reference.symbols | answer.symbols <= _INTEGER_NAMES
+        return tuple(WHOLE) if whole else (*WHOLE, *SIGNED, *POSITIVE)
+    if reference.folded or answer.folded:
+        return (0, *SIGNED, 1, 2, *WHOLE)
+    return (0, 3, 1, 4, 2, 5, *WHOLE)
+
+
 def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> Decision:
     relative, absolute = _gap_allowed(reference, answer, tolerance)
     wide = reference.complex_unit or answer.complex_unit
     constant = not reference.symbols and not answer.symbols
     seen = 0
-    for point in (0,) if constant else (*_POINTS, 6, 7):
-        if seen >= 3 and point >= 6:
+    for point in (0,) if constant else _points_for(reference, answer):
+        if seen >= 3 and point in WHOLE and not (reference.stepwise or answer.stepwise):
             break
         try:
             left = reference.at(point)
@@ -259,7 +285,9 @@ def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> 
             right = answer.at(point)
         except UndefinedValueError:
             return different("numeric", "the answer has no value where the reference has one")
-        except (UnsupportedError, TooLargeError) as error:
+        except TooLargeError as error:
+            return oversized(str(error))
+        except UnsupportedError as error:
             return undecided("numeric", str(error))
         if not wide and not constant and not is_real(right):
             continue

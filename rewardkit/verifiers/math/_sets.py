@@ -12,8 +12,10 @@ from rewardkit.verifiers.math._nodes import (
     Const,
     Div,
     Listing,
+    Mul,
     Neg,
     Node,
+    Num,
     PlusMinus,
     Quantifier,
     Rel,
@@ -23,7 +25,7 @@ from rewardkit.verifiers.math._nodes import (
     children,
 )
 from rewardkit.verifiers.math._numeric import DIGITS, Evaluator, compare, context, is_real
-from rewardkit.verifiers.math._rewrite import free_symbols
+from rewardkit.verifiers.math._rewrite import free_symbols, replace
 from rewardkit.verifiers.math._scalar import infinity_sign
 
 __all__ = ["RealSet", "is_set_like", "real_set"]
@@ -225,6 +227,7 @@ def _conditioned(body: Node, conditions: tuple[Node, ...]) -> RealSet:
 
 def _solutions(node: Rel) -> RealSet:
     """Returns the solutions of a chain of relations in one variable."""
+    node = _without_infinite_ends(node)
     names = sorted(free_symbols(node))
     if len(names) != 1 or any(op not in ("<", ">", "<=", ">=", "=", "!=") for op in node.ops):
         raise UnsupportedError("not an inequality in one variable")
@@ -248,12 +251,71 @@ def _solutions(node: Rel) -> RealSet:
     points = list[Any]()
     try:
         for left, right in zip(node.sides, node.sides[1:], strict=False):
-            points += _roots(lambda x, a=left, b=right: side(a, x) - side(b, x))
+            for variant in _without_bars(Add((left, Neg(right)))):
+                top, bottom = _as_fraction(variant)
+                for part in (top, bottom):
+                    if free_symbols(part):
+                        points += _roots(lambda x, a=part: side(a, x))
         for part in {inner for whole in node.sides for inner in _turning_parts(whole)}:
             points += _roots(lambda x, a=part: side(a, x))
     except TooLargeError as error:
         raise UnsupportedError(str(error)) from None
     return _build(points, member)
+
+
+def _without_infinite_ends(node: Rel) -> Rel:
+    """Returns `0 < x` for `0 < x < ∞`."""
+    sides, ops = node.sides, node.ops
+    if len(sides) > 2 and ops[-1] in ("<", "<=") and infinity_sign(sides[-1]) > 0:
+        sides, ops = sides[:-1], ops[:-1]
+    if len(sides) > 2 and ops[0] in ("<", "<=") and infinity_sign(sides[0]) < 0:
+        sides, ops = sides[1:], ops[1:]
+    if len(sides) == 2 and any(infinity_sign(s) for s in sides):
+        raise UnsupportedError("an infinite bound")
+    return Rel(sides, ops)
+
+
+def _without_bars(node: Node) -> list[Node]:
+    """Returns the expression with each |u| replaced by u and by -u: its zeros are among those of the variants."""
+    bars = [n for n in _walk(node) if isinstance(n, Call) and n.name == "abs"]
+    if not 0 < len(bars) <= 3:
+        return [node]
+    first = bars[-1]
+    inner = first.args[0]
+    return [deep for choice in (inner, Neg(inner)) for deep in _without_bars(replace(node, {first: choice}))]
+
+
+def _walk(node: Node) -> list[Node]:
+    return [node, *(deep for inner in children(node) for deep in _walk(inner))]
+
+
+def _as_fraction(node: Node) -> tuple[Node, Node]:
+    """Returns numerator and denominator of a sum or product of fractions."""
+    one: Node = Num(1)
+    match node:
+        case Div(top, bottom):
+            (a, b), (c, d) = _as_fraction(top), _as_fraction(bottom)
+            return _times(a, d), _times(b, c)
+        case Neg(body):
+            a, b = _as_fraction(body)
+            return Neg(a), b
+        case Add(terms) if any(isinstance(n, Div) for t in terms for n in _walk(t)):
+            top, bottom = _as_fraction(terms[0])
+            for term in terms[1:]:
+                a, b = _as_fraction(term)
+                top, bottom = Add((_times(top, b), _times(a, bottom))), _times(bottom, b)
+            return top, bottom
+        case Mul(factors):
+            parts = [_as_fraction(f) for f in factors]
+            top = Mul(tuple(p[0] for p in parts))
+            return top, Mul(tuple(p[1] for p in parts)) if any(p[1] != one for p in parts) else one
+        case _:
+            return node, one
+
+
+def _times(left: Node, right: Node) -> Node:
+    one = Num(1)
+    return right if left == one else left if right == one else Mul((left, right))
 
 
 def _turning_parts(node: Node) -> list[Node]:

@@ -4,6 +4,8 @@ import re
 
 __all__ = [
     "CHARACTERS",
+    "SCALES",
+    "SYMBOL_UNITS",
     "COMMAND_ALIASES",
     "CONSTANT_NAMES",
     "DROPPED_COMMANDS",
@@ -145,7 +147,8 @@ DROPPED_COMMANDS = frozenset(
     ", ; : ! > / quad qquad enspace thinspace medspace thickspace negthinspace left right middle big Big "
     "bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle scriptstyle limits "
     "nolimits mathstrut strut hfill noindent normalsize large Large small tiny boldmath centering "
-    "mathopen mathclose mathrel mathbin mathord hline".split()
+    "mathopen mathclose mathrel mathbin mathord hline bf it sf tt sl cal "
+    "blacksquare square Box qed checkmark".split()
 )
 
 FONT_COMMANDS = frozenset(
@@ -153,6 +156,9 @@ FONT_COMMANDS = frozenset(
     "texttt textsc textup textnormal underline underbrace mathop mathord ensuremath boxed fbox cancel "
     "mathfrak mathscr".split()
 )
+
+SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+SYMBOL_UNITS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
 
 RELATIONS = {
     "=": "=",
@@ -229,6 +235,8 @@ def _styled_letter(char: str) -> str:
     """Returns the plain letter or digit behind a styled one (𝑥, 𝟙, ４), else the character itself."""
     import unicodedata
 
+    if char in CHARACTERS:
+        return char
     code = ord(char)
     if 0x1D400 <= code <= 0x1D7FF or 0xFF10 <= code <= 0xFF5A or 0x2100 <= code <= 0x214F:
         return unicodedata.normalize("NFKC", char).translate(_TABLE)

@@ -4,6 +4,11 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+_NAMED_SETS = {
+    "real": "R", "reals": "R", "real numbers": "R", "real number": "R", "real values": "R", "real x": "R", "integers": "Z",
+    "integer": "Z", "natural numbers": "N", "rational numbers": "Q", "complex numbers": "C", "numbers": "R",
+}  # fmt: skip
+
 __all__ = [
     "Clock",
     "Date",
@@ -12,6 +17,7 @@ __all__ = [
     "plain_text",
     "read_clock",
     "read_date",
+    "read_named_set",
     "read_number_words",
     "read_options",
     "split_labels",
@@ -46,9 +52,19 @@ _LEAD_IN = re.compile(
 )
 
 
-def strip_lead_in(text: str) -> str:
-    """Returns the text without "The answer is" and its like before the answer."""
-    found = _LEAD_IN.match(text)
+_LONG_LEAD_IN = re.compile(
+    r"^\s*(?:\\text(?:bf)?\s*\{)?\s*(?:(?:so|thus|hence|therefore),?\s+)?(?:the|there)\s[a-z][a-z ',-]{0,80}?"
+    r"(?:\bis|\bare|\bequals|=|:)\s*:?\s*(?P<close>\})?\s*(?=[\d\\$(\[{+.-]|$)",
+    re.IGNORECASE,
+)
+
+
+def strip_lead_in(text: str, *, long: bool = False) -> str:
+    """Returns the text without "The answer is" and its like before the answer.
+
+    With `long`, also without a sentence such as "The number of pairs is" before a formula.
+    """
+    found = _LEAD_IN.match(text) or (_LONG_LEAD_IN.match(text) if long else None)
     if not found:
         return text
     rest = text[found.end() :]
@@ -278,6 +294,16 @@ _EMPTY = re.compile(
 def means_empty(plain: str) -> bool:
     """Returns True for "no solution", "none", "empty set" and their like."""
     return plain.lower() not in ("no", "not") and bool(_EMPTY.match(plain.strip()))
+
+
+def read_named_set(plain: str) -> str:
+    """Returns R, Z, N, Q or C for "all real numbers", "any integer" and their like, else ''."""
+    found = re.fullmatch(
+        r"(?:[a-z]\s+(?:is|can be|in)\s+)?(?:the\s+set\s+of\s+)?(?:all|any|every|the)\s+(?:the\s+)?(?:values? of \w\b|.*?)?\s*"
+        r"(reals?(?: (?:numbers?|values|x))?|integers?|(?:natural|rational|complex) numbers)",
+        plain.lower(),
+    )
+    return _NAMED_SETS.get(found[1], "") if found else ""
 
 
 _ARTICLE = re.compile(r"^(?:a|an|the|it is|it's|on|in|at|by|is)\s+")
