@@ -26,9 +26,11 @@ class Finding:
 
     works: bool
     version: str = ""
-    """As the engine states it; empty if it is not here."""
+    """As the engine states it; empty if it states none."""
     detail: str = ""
     """Why it does not work, in one line."""
+    found: bool = True
+    """False if it is not on this machine at all, so nothing was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class ProgramProbe:
     def __call__(self) -> Finding:
         """Returns how the job went."""
         if shutil.which(self.program) is None:
-            return Finding(False, detail="not on PATH")
+            return Finding(False, detail="not on PATH", found=False)
         with tempfile.TemporaryDirectory(prefix="rewardkit-probe-") as folder:
             for name, text in self.files.items():
                 Path(folder, name).write_text(text, "utf-8")
@@ -128,5 +130,5 @@ def _run(command: Sequence[str], folder: Path, timeout_s: float) -> _Outcome:
 def _judge(outcome: _Outcome) -> Finding:
     version = re.search(r"^version (\S+)$", outcome.output, re.MULTILINE)
     if version is None and "PackageNotFoundError" in outcome.error:
-        return Finding(False, detail="not installed")
+        return Finding(False, detail="not installed", found=False)
     return Finding(not outcome.error, version[1] if version else "", outcome.error)

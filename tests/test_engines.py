@@ -1,6 +1,5 @@
 """Engines are probed by a real job, and a missing one says how to get it."""
 
-import dataclasses
 import re
 from importlib import metadata
 
@@ -21,7 +20,7 @@ def test_a_program_that_answers_works():
 
 def test_a_program_that_is_not_here_is_not_broken_but_absent():
     finding = program(["no-such-program"], program="no-such-program")
-    assert (finding.works, finding.version, finding.detail) == (False, "", "not on PATH")
+    assert finding == engines.Finding(False, detail="not on PATH", found=False)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +34,7 @@ def test_a_program_that_is_not_here_is_not_broken_but_absent():
 )
 def test_a_program_that_fails_its_job_says_why(steps, detail):
     finding = program(*steps)
-    assert (finding.works, finding.detail) == (False, detail)
+    assert (finding.works, finding.detail, finding.found) == (False, detail, True)
 
 
 def test_a_program_that_hangs_is_given_up():
@@ -62,7 +61,7 @@ def test_a_python_package_that_computes_works_and_states_its_version():
 
 def test_a_python_package_that_is_not_installed_is_absent():
     finding = PythonProbe("no-such-distribution-here", "pass")()
-    assert (finding.works, finding.version, finding.detail) == (False, "", "not installed")
+    assert finding == engines.Finding(False, detail="not installed", found=False)
 
 
 @pytest.mark.parametrize(
@@ -161,8 +160,3 @@ def test_the_extras_of_the_package_are_the_ones_the_doctor_knows(root):
     extras = set(project["optional-dependencies"]) - {"all", "dev", "docs", "test"}
     with_packages = {e for e in extras if project["optional-dependencies"][e]}
     assert with_packages == set(engines.EXTRAS)
-
-
-def test_a_finding_is_a_value():
-    finding = engines.Finding(True, "1.0")
-    assert dataclasses.astuple(finding) == (True, "1.0", "")

@@ -114,7 +114,7 @@ def _print(machine: Machine, foreign: list[str], statuses: list[EngineStatus]) -
     for status in statuses:
         if not status.finding.works:
             line = f"[bold]{status.engine.name}[/bold]: {escape(status.engine.install)}"
-            if status.finding.version:
+            if status.finding.found:
                 line += f"  [red]({escape(status.finding.detail)})[/red]"
             console.print(line, highlight=False, soft_wrap=True)
     for sentence in foreign:
@@ -124,4 +124,4 @@ def _print(machine: Machine, foreign: list[str], statuses: list[EngineStatus]) -
 def _works(status: EngineStatus) -> str:
     if status.finding.works:
         return "[green]yes[/green]"
-    return "[red]broken[/red]" if status.finding.version else "no"
+    return "[red]broken[/red]" if status.finding.found else "no"
