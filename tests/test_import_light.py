@@ -7,7 +7,7 @@ import sys
 import pytest
 
 HEAVY = set(
-    "antlr4 datasets email fastapi httpx hypothesis math_verify mpmath multiprocessing numpy openai"
+    "antlr4 datasets email fastapi httpx hypothesis math_verify multiprocessing numpy openai"
     " pandas pebble pint pyarrow pytest ray rich sqlglot sympy torch transformers typer".split()
 )
 
