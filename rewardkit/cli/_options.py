@@ -23,7 +23,9 @@ __all__ = [
 
 VerifierName = Annotated[
     str,
-    typer.Option("--verifier", "-v", help="`math`, or a class of your own: `my_module:MyVerifier`."),
+    typer.Option(
+        "--verifier", "-v", help="`math`, or a class of your own: `my_module:MyVerifier`."
+    ),
 ]
 ModeOption = Annotated[
     str | None,

@@ -210,5 +210,5 @@ def test_the_command_line_starts_without_engines():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "typer" in loaded
-    assert not loaded & {"sympy", "mpmath", "math_verify", "pint", "pyarrow", "datasets", "sqlite3"}
+    assert not loaded & {"sympy", "mpmath", "math_verify", "pint", "pyarrow", "datasets"}
     assert "rewardkit.scoring" not in done.stdout.split()
