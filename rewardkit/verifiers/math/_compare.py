@@ -1,6 +1,6 @@
 """The comparison of an answer with its reference: the reference's kind says how the answer is taken."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,7 @@ from rewardkit.verifiers.math._decision import (
 from rewardkit.verifiers.math._families import expand_plus_minus, family
 from rewardkit.verifiers.math._limits import (
     MAX_ITEMS,
+    Meter,
     TooLargeError,
     UndefinedValueError,
     UnsupportedError,
@@ -53,7 +54,7 @@ from rewardkit.verifiers.math._nodes import (
     children,
 )
 from rewardkit.verifiers.math._numeric import Evaluator, context
-from rewardkit.verifiers.math._rewrite import contains, free_symbols, replace
+from rewardkit.verifiers.math._rewrite import contains, free_symbols, replace, walk
 from rewardkit.verifiers.math._scalar import Scalar, compare_scalars, is_literal
 from rewardkit.verifiers.math._sets import is_set_like, real_set
 from rewardkit.verifiers.math._units import Unit, parse_unit
@@ -61,21 +62,32 @@ from rewardkit.verifiers.math._units import Unit, parse_unit
 __all__ = ["Comparer", "is_unevaluated"]
 
 _VALUES = (Num, Sym, Add, Mul, Div, Neg, Pow, Call, BigOp, Percent, BaseNum, Apply)
+_PAIRWISE = 48
+"""Lists longer than this are not compared pair by pair."""
 _CONSTANTS_OF_INTEGRATION = ("C", "c", "K", "C_1", "c_1", "const")
 
 
 @dataclass(slots=True)
 class Comparer:
-    """Compares trees under one tolerance; scalars are computed once for each expression."""
+    """Compares one answer with a reference, under one tolerance and one budget of work.
+
+    `known` holds the scalars of the reference, which are computed once for all its rollouts.
+    """
 
     tolerance: Tolerance = NO_TOLERANCE
-    scalars: dict[Node, Scalar] = field(default_factory=dict)
+    known: Mapping[Node, Scalar] = field(default_factory=dict)
+    meter: Meter = field(default_factory=Meter)
+    made: dict[Node, Scalar] = field(default_factory=dict)
 
     def scalar(self, node: Node) -> Scalar:
-        found = self.scalars.get(node)
+        found = self.known.get(node) or self.made.get(node)
         if found is None:
-            found = self.scalars[node] = Scalar(node)
+            found = self.made[node] = Scalar(node, self.meter)
         return found
+
+    def value_at(self, node: Node, point: int) -> Any:
+        """Returns the value at a sample point, within the budget."""
+        return Evaluator(point=point, meter=self.meter).value(node)
 
     def compare(self, reference: Node, answer: Node) -> Decision:
         """Returns whether the answer says the same as the reference."""
@@ -137,8 +149,8 @@ class Comparer:
         differences = list[Any]()
         for point in (0, 1, 2, 3, 4):
             try:
-                a = Evaluator(point=point).value(left)
-                b = Evaluator(point=point).value(right)
+                a = self.value_at(left, point)
+                b = self.value_at(right, point)
             except (UndefinedValueError, UnsupportedError, TooLargeError):
                 continue
             differences.append((a - b).real)
@@ -261,6 +273,8 @@ class Comparer:
         if len(members) != len(given):
             return different("structure", f"{len(given)} values where {len(members)} were asked for")
         left, unsure = list(given), False
+        if len(members) > _PAIRWISE:
+            return self.exact_matching(members, given)
         for member in members:
             for index, value in enumerate(left):
                 decision = self.compare(member, value)
@@ -273,6 +287,13 @@ class Comparer:
                     "structure", "a value that is missing"
                 )  # fmt: skip
         return equal("structure", f"the same {len(members)} values")
+
+    def exact_matching(self, members: list[Node], given: list[Node]) -> Decision:
+        """Compares long lists of exact numbers by their values alone."""
+        left = {self.scalar(n).exact for n in members if isinstance(n, _VALUES)}
+        right = {self.scalar(n).exact for n in given if isinstance(n, _VALUES)}
+        same = left == right and len(left) == len(members) and len(right) == len(given)
+        return (equal if same else different)("exact", "the same numbers" if same else "other numbers")
 
     def systems(self, named: dict[str, Node], reference: Listing, answer: Node) -> Decision:
         """Compares values of several unknowns by name: x = 3, y = 8."""
@@ -319,7 +340,7 @@ class Comparer:
         subject, target = _subject(reference)
         other, given = _subject(answer)
         try:
-            left = real_set(target)
+            left = real_set(target, self.meter)
         except (UnsupportedError, UndefinedValueError, TooLargeError):
             return self.symbolic_sets(reference, answer)
         if isinstance(answer, Rel) and answer.ops == ("=",) and not isinstance(answer.sides[1], Seq | SetOp | Const | Builder):
@@ -329,7 +350,7 @@ class Comparer:
         if subject and other and subject != other and isinstance(reference, Rel) and isinstance(answer, Rel):
             return different("sets", "another unknown")
         try:
-            right = real_set(given)
+            right = real_set(given, self.meter)
         except (UnsupportedError, UndefinedValueError, TooLargeError) as error:
             return different("sets", f"no set of numbers: {error}")
         same = left.same_as(right)
@@ -420,7 +441,7 @@ class Comparer:
         ratios = list[Any]()
         for point in (0, 3, 1, 4, 2, 5, 12, 13):
             try:
-                a, b = Evaluator(point=point).value(left), Evaluator(point=point).value(right)
+                a, b = self.value_at(left, point), self.value_at(right, point)
             except (UndefinedValueError, TooLargeError):
                 continue
             except UnsupportedError as error:
@@ -448,14 +469,14 @@ class Comparer:
     def families(self, reference: Node, answer: Node) -> Decision:
         """Compares congruences and families with an integer parameter."""
         try:
-            name, left = family(reference)
+            name, left = family(reference, self.meter)
         except UnsupportedError:
             if isinstance(reference, Quantifier):
                 inner = answer.body if isinstance(answer, Quantifier) else answer
                 return self.compare(reference.body, inner)
             return self.structural(reference, answer, "a congruence with symbols")
         try:
-            other, right = family(answer)
+            other, right = family(answer, self.meter)
             same = left.same_as(right)
         except UnsupportedError as error:
             return different("families", f"no family of values: {error}")
@@ -478,8 +499,8 @@ class Comparer:
         for power in (60, 120, 240):
             symbols = {name: ctx.mpf(10) ** power}
             try:
-                top = Evaluator(symbols).value(reference.body)
-                bottom = Evaluator(symbols).value(answer.body)
+                top = Evaluator(symbols, meter=self.meter).value(reference.body)
+                bottom = Evaluator(symbols, meter=self.meter).value(answer.body)
             except (UndefinedValueError, UnsupportedError, TooLargeError):
                 return self.compare(reference.body, answer.body)
             if top == 0 or bottom == 0:
@@ -630,11 +651,7 @@ def _is_periodic(node: Rel) -> bool:
     names = free_symbols(node.sides[-1])
     if node.ops != ("=",) or not isinstance(node.sides[0], Sym) or len(names) != 1 or not names <= frozenset("knml"):
         return False
-    return _mentions(node.sides[-1], Const("pi")) or any(_is_angle(n) for n in _walk(node.sides[-1]))
-
-
-def _walk(node: Node) -> list[Node]:
-    return [node, *(deep for inner in children(node) for deep in _walk(inner))]
+    return _mentions(node.sides[-1], Const("pi")) or any(_is_angle(n) for n in walk(node.sides[-1]))
 
 
 def _is_definition(node: Rel) -> bool:
@@ -838,7 +855,7 @@ def _constant_name(node: Node) -> str:
 
 
 def _determinants(node: Node) -> bool:
-    return any(isinstance(n, Call) and n.name == "det" for n in _walk(node))
+    return any(isinstance(n, Call) and n.name == "det" for n in walk(node))
 
 
 def _is_angle(node: Node) -> bool:

@@ -2,13 +2,13 @@
 
 import math
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
 from rewardkit.verifiers.math._limits import (
     MAX_BITS,
-    MAX_STEPS,
+    Meter,
     TooLargeError,
     UndefinedValueError,
     UnsupportedError,
@@ -30,6 +30,7 @@ from rewardkit.verifiers.math._nodes import (
     Seq,
     Sym,
 )
+from rewardkit.verifiers.math._rewrite import replace
 
 __all__ = ["Rational", "exact_value", "fingerprint"]
 
@@ -144,13 +145,18 @@ _FUNCTIONS: dict[str, Callable[..., Rational]] = {
 
 
 class _Exact:
-    def __init__(self) -> None:
-        self.steps = MAX_STEPS
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+
+    def checked(self, value: Rational) -> Rational:
+        """Returns a value within the bound on its size, and spends steps for that size."""
+        bits = _bits(value)
+        if bits > 512:
+            self.meter.spend(bits // 64)
+        return _bounded(value)
 
     def value(self, node: Node) -> Rational:
-        self.steps -= 1
-        if self.steps < 0:
-            raise TooLargeError("more steps than the limit")
+        self.meter.spend()
         rule = _EXACT_RULES.get(type(node))
         if rule is None:
             raise UnsupportedError(type(node).__name__)
@@ -227,8 +233,6 @@ class _Exact:
             raise UnsupportedError("a range that is not whole")
         if high - low > 2_000:
             raise TooLargeError("a sum of more than 2,000 terms")
-        from rewardkit.verifiers.math._rewrite import replace
-
         total: Rational = 0 if node.name == "sum" else 1
         for k in range(low, high + 1):
             term = self.value(replace(node.body, {Sym(node.variable): Num(k)}))
@@ -253,7 +257,7 @@ _EXACT_RULES: dict[type, Callable[[_Exact, "object"], Rational]] = {
 }  # type: ignore[assignment, dict-item]
 
 
-def exact_value(node: Node) -> Rational:
+def exact_value(node: Node, meter: Meter | None = None) -> Rational:
     """Returns the rational value of a closed rational expression.
 
     Raises:
@@ -261,15 +265,15 @@ def exact_value(node: Node) -> Rational:
         UndefinedValueError: it divides by zero or takes the factorial of a fraction.
         TooLargeError: the value has more bits than `MAX_BITS`; nothing that large is computed.
     """
-    return _Exact().value(node)
+    return _Exact(meter or Meter()).value(node)
 
 
 class _Modular:
     """Values of rational functions modulo a prime, symbols replaced by fixed pseudo-random residues."""
 
-    def __init__(self, prime: int) -> None:
+    def __init__(self, prime: int, meter: Meter) -> None:
         self.prime = prime
-        self.steps = MAX_STEPS
+        self.meter = meter
 
     def symbol(self, name: str) -> int:
         raw = name.encode("utf-8", "surrogatepass")
@@ -281,9 +285,7 @@ class _Modular:
         return pow(value, -1, self.prime)
 
     def value(self, node: Node) -> int:
-        self.steps -= 1
-        if self.steps < 0:
-            raise TooLargeError("more steps than the limit")
+        self.meter.spend()
         prime = self.prime
         match node:
             case Num(value):
@@ -306,7 +308,7 @@ class _Modular:
             case Percent(body):
                 return self.value(body) * self.inverse(100) % prime
             case Pow(base, exponent):
-                power = exact_value(exponent)
+                power = exact_value(exponent, self.meter)
                 if not isinstance(power, int):
                     raise UnsupportedError("a fractional power")
                 if power < 0:
@@ -315,11 +317,12 @@ class _Modular:
             case Seq((item,), opening, _) if opening in ("(", "["):
                 return self.value(item)
             case Call("factorial", (arg,)):
-                n = exact_value(arg)
+                n = exact_value(arg, self.meter)
                 if not isinstance(n, int) or n < 0:
                     raise UndefinedValueError("a factorial of something other than a natural number")
                 if n > 20_000:
                     raise TooLargeError("a factorial above 20000!")
+                self.meter.spend(n // 8)
                 total = 1
                 for k in range(2, n + 1):
                     total = total * k % prime
@@ -327,7 +330,7 @@ class _Modular:
             case Call("binom", (upper, lower)):
                 return self.value(_as_factorials(upper, lower))
             case _:
-                value = exact_value(node)
+                value = exact_value(node, self.meter)
                 return Fraction(value).numerator * self.inverse(Fraction(value).denominator % prime) % prime
 
 
@@ -338,7 +341,7 @@ def _as_factorials(upper: Node, lower: Node) -> Node:
     )
 
 
-def fingerprint(node: Node) -> tuple[int, int]:
+def fingerprint(node: Node, meter: Meter | None = None) -> tuple[int, int]:
     """Returns the value of a rational function modulo two primes at a fixed point (Schwartz 1980, Zippel 1979).
 
     Different fingerprints prove that two rational functions differ; equal ones that they are the same, but
@@ -347,10 +350,6 @@ def fingerprint(node: Node) -> tuple[int, int]:
     Raises:
         UnsupportedError, UndefinedValueError, TooLargeError: as `exact_value`.
     """
-    low, high = (_Modular(prime).value(node) for prime in _PRIMES)
+    meter = meter or Meter()
+    low, high = (_Modular(prime, meter).value(node) for prime in _PRIMES)
     return low, high
-
-
-def bindings(values: Mapping[str, int]) -> dict[Node, Node]:
-    """Returns a substitution of symbols by whole numbers."""
-    return {Sym(name): Num(value) for name, value in values.items()}

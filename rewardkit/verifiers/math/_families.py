@@ -5,11 +5,13 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
-from rewardkit.verifiers.math._limits import TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._limits import Meter, TooLargeError, UndefinedValueError, UnsupportedError
 from rewardkit.verifiers.math._nodes import (
+    Add,
     Congruence,
     Const,
     Listing,
+    Neg,
     Node,
     Num,
     PlusMinus,
@@ -18,7 +20,7 @@ from rewardkit.verifiers.math._nodes import (
     Sym,
 )
 from rewardkit.verifiers.math._numeric import Evaluator, context, is_real
-from rewardkit.verifiers.math._rewrite import free_symbols, replace
+from rewardkit.verifiers.math._rewrite import contains, free_symbols, rebuild, replace
 
 __all__ = ["Family", "expand_plus_minus", "family"]
 
@@ -76,21 +78,12 @@ def _simple_ratio(a: Any, b: Any) -> Fraction | None:
 
 def expand_plus_minus(node: Node) -> list[Node]:
     """Returns the branches of an expression: all its ± take one sign together, its ∓ the other."""
-    if not _has_plus_minus(node):
+    if not contains(node, (PlusMinus,)):
         return [node]
     return [_branch(node, sign) for sign in (1, -1)]
 
 
-def _has_plus_minus(node: Node) -> bool:
-    from rewardkit.verifiers.math._rewrite import contains
-
-    return contains(node, (PlusMinus,))
-
-
 def _branch(node: Node, sign: int) -> Node:
-    from rewardkit.verifiers.math._nodes import Add, Neg
-    from rewardkit.verifiers.math._rewrite import rebuild
-
     if isinstance(node, PlusMinus):
         second = _branch(node.second, sign)
         signed = second if (sign > 0) != node.flipped else Neg(second)
@@ -98,41 +91,40 @@ def _branch(node: Node, sign: int) -> Node:
     return rebuild(node, lambda inner: _branch(inner, sign))
 
 
-def family(node: Node) -> tuple[str, Family]:
+def family(node: Node, meter: Meter | None = None) -> tuple[str, Family]:
     """Returns the unknown's name ('' where none is written) and the family that it ranges over.
 
     Raises:
         UnsupportedError: the node is no family with one integer parameter.
     """
+    meter = meter or Meter()
     match node:
         case Congruence(Sym(name), right, modulus):
-            return name, _congruence(right, modulus)
+            return name, _congruence(right, modulus, meter)
         case Quantifier(body, conditions):
             names = {c.sides[0].name for c in conditions if _is_integer_range(c)}  # type: ignore[union-attr]
-            return _parametrised(body, frozenset(names))
-        case Rel() | Listing():
-            return _parametrised(node, frozenset())
+            return _parametrised(body, frozenset(names), meter)
         case _:
-            return _parametrised(node, frozenset())
+            return _parametrised(node, frozenset(), meter)
 
 
 def _is_integer_range(node: Node) -> bool:
     return isinstance(node, Rel) and node.ops == ("in",) and isinstance(node.sides[0], Sym) and node.sides[1] in _INTEGERS
 
 
-def _congruence(right: Node, modulus: Node) -> Family:
+def _congruence(right: Node, modulus: Node, meter: Meter) -> Family:
     bodies = right.items if isinstance(right, Listing) else expand_plus_minus(right)
-    period = _real(modulus)
+    period = _real(modulus, meter)
     if period == 0:
         raise UnsupportedError("a congruence modulo 0")
-    return Family(abs(period), tuple(_real(b) for b in bodies))
+    return Family(abs(period), tuple(_real(b, meter) for b in bodies))
 
 
-def _real(node: Node) -> Any:
+def _real(node: Node, meter: Meter) -> Any:
     if free_symbols(node):
         raise UnsupportedError("a symbol where a number belongs")
     try:
-        value = Evaluator().value(node)
+        value = Evaluator(meter=meter).value(node)
     except (UndefinedValueError, TooLargeError) as error:
         raise UnsupportedError(str(error)) from None
     if not is_real(value):
@@ -140,7 +132,7 @@ def _real(node: Node) -> Any:
     return value.real
 
 
-def _parametrised(body: Node, parameters: frozenset[str]) -> tuple[str, Family]:
+def _parametrised(body: Node, parameters: frozenset[str], meter: Meter) -> tuple[str, Family]:
     parts = body.items if isinstance(body, Listing) else (body,)
     subject, members = "", list[Node]()
     for part in parts:
@@ -148,16 +140,16 @@ def _parametrised(body: Node, parameters: frozenset[str]) -> tuple[str, Family]:
         if isinstance(part, Rel) and part.ops == ("=",) and isinstance(part.sides[0], Sym):
             subject, value = part.sides[0].name, part.sides[1]
         members += expand_plus_minus(value)
-    families = [_linear(member, parameters) for member in members]
+    families = [_linear(member, parameters, meter) for member in members]
     return subject, _union(families)
 
 
-def _linear(node: Node, parameters: frozenset[str]) -> Family:
+def _linear(node: Node, parameters: frozenset[str], meter: Meter) -> Family:
     names = free_symbols(node)
     if len(names) != 1 or (parameters and not names <= parameters):
         raise UnsupportedError("not one integer parameter")
     name = Sym(next(iter(names)))
-    values = [_real(replace(node, {name: Num(k)})) for k in (0, 1, 2, 5)]
+    values = [_real(replace(node, {name: Num(k)}), meter) for k in (0, 1, 2, 5)]
     period = values[1] - values[0]
     if abs(period) < 1e-30 or any(
         abs(v - (values[0] + k * period)) > 1e-30 * (1 + abs(v)) for v, k in zip(values[2:], (2, 5), strict=True)

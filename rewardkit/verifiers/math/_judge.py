@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, replace
 
 from rewardkit.verdict import Reason
-from rewardkit.verifiers.math._compare import is_unevaluated
-from rewardkit.verifiers.math._decision import Decision, different, equal, undecided
+from rewardkit.verifiers.math._compare import Comparer, is_unevaluated
+from rewardkit.verifiers.math._decision import Decision, different, equal, oversized, undecided
 from rewardkit.verifiers.math._lexer import Reading, clean
 from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
 from rewardkit.verifiers.math._nodes import Const, Listing, Node, Num, Quantity, Seq, Sym
@@ -135,11 +135,15 @@ def _judge_math(
     if not nodes:
         return problem
     best: Decision | None = None
+    comparer = Comparer(reference.tolerance, reference.scalars)
     for wanted in reference.readings:
         for node in nodes:
             if is_unevaluated(wanted, node) or _restates(wanted, node, cleaned, task):
                 return Judgement(different("guard", "the task, not its value"), Reason.UNEVALUATED)
-            decision = reference.comparer.compare(wanted, node)
+            try:
+                decision = comparer.compare(wanted, node)
+            except TooLargeError as error:
+                decision = oversized(str(error))
             if decision:
                 return Judgement(decision, Reason.MATCH)
             if best is None or (best.same is False and decision.same is None):

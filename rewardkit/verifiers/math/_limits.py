@@ -1,6 +1,7 @@
 """The bounds that hold before any work starts, and what is raised when an input is over them."""
 
 __all__ = [
+    "Meter",
     "MAX_ANSWER_CHARS",
     "MAX_BITS",
     "MAX_DEPTH",
@@ -23,7 +24,26 @@ MAX_ITEMS = 512
 MAX_BITS = 1 << 16
 """Size of an exact integer (65,536 bits, about 19,700 digits)."""
 MAX_STEPS = 20_000
-"""Node evaluations spent on one numeric value; sums, integrals and limits count each term."""
+"""Node evaluations spent on one answer; sums, integrals and limits count each term, large numbers their size."""
+
+
+class Meter:
+    """Counts the work on one answer, so that its cost has a bound that does not depend on the machine's load."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, steps: int = MAX_STEPS) -> None:
+        self.left = steps
+
+    def spend(self, steps: int = 1) -> None:
+        """Takes steps from what is left.
+
+        Raises:
+            TooLargeError: nothing is left.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise TooLargeError(f"more than {MAX_STEPS:,} steps")
 
 
 class NotMathError(Exception):

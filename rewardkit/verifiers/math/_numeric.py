@@ -11,7 +11,7 @@ from typing import Any
 import mpmath
 
 from rewardkit.verifiers.math._limits import (
-    MAX_STEPS,
+    Meter,
     TooLargeError,
     UndefinedValueError,
     UnsupportedError,
@@ -98,12 +98,17 @@ class Evaluator:
     """Computes values of trees at one assignment of their symbols."""
 
     def __init__(
-        self, symbols: Mapping[str, Any] | None = None, *, point: int = 0, digits: int = DIGITS, steps: int = MAX_STEPS
+        self,
+        symbols: Mapping[str, Any] | None = None,
+        *,
+        point: int = 0,
+        digits: int = DIGITS,
+        meter: Meter | None = None,
     ) -> None:
         self.ctx = context(digits)
         self.symbols = dict(symbols or {})
         self.point = point
-        self.steps = steps
+        self.meter = meter or Meter()
         self.limit = self.ctx.mpf(10) ** (digits - 8)
 
     def value(self, node: Node) -> Value:
@@ -114,9 +119,7 @@ class Evaluator:
             UnsupportedError: the expression is no number.
             TooLargeError: it would take more steps or digits than the limits allow.
         """
-        self.steps -= 1
-        if self.steps < 0:
-            raise TooLargeError("more steps than the limit")
+        self.meter.spend()
         rule = _RULES.get(type(node))
         if rule is None:
             raise UnsupportedError(type(node).__name__)
@@ -282,7 +285,7 @@ class Evaluator:
         ctx = self.ctx
         if not ctx.isint(low) or len(self.symbols) > 0:
             raise UnsupportedError("an infinite sum with parameters")
-        small = Evaluator({}, digits=15, steps=self.steps)
+        small = Evaluator({}, digits=15, meter=self.meter)
 
         def term(k: Any) -> Any:
             return small.at(node.variable, k, node.body)
@@ -294,7 +297,6 @@ class Evaluator:
             total = small.ctx.nsum(term, [int(low), small.ctx.inf])
         except (ValueError, ZeroDivisionError, small.ctx.NoConvergence):
             raise UndefinedValueError("a sum that does not converge") from None
-        self.steps = small.steps
         return ctx.mpf(total)
 
     def integral(self, node: BigOp) -> Value:
@@ -302,7 +304,7 @@ class Evaluator:
             raise UnsupportedError("the integral of an unknown function")
         if node.low is None or node.high is None:
             raise UnsupportedError("an integral without limits")
-        small = Evaluator(self.symbols, point=self.point, digits=15, steps=self.steps)
+        small = Evaluator(self.symbols, point=self.point, digits=15, meter=self.meter)
         ends = []
         for end in (node.low, node.high):
             sign = -1 if isinstance(end, Neg) else 1
@@ -313,7 +315,6 @@ class Evaluator:
             total, error = small.ctx.quad(lambda x: small.at(node.variable, x, node.body), ends, error=True)
         except (ValueError, ZeroDivisionError, TypeError):
             raise UndefinedValueError("an integral that does not exist") from None
-        self.steps = small.steps
         if error > 1e-10 * (1 + abs(total)):
             raise UnsupportedError("an integral that does not converge")
         return self.ctx.mpmathify(total)

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
@@ -9,7 +10,6 @@ from typing import Any, Literal
 from rewardkit.answer import AnswerPolicy, extract_answer
 from rewardkit.errors import InvalidReferenceError
 from rewardkit.verdict import Json
-from rewardkit.verifiers.math._compare import Comparer
 from rewardkit.verifiers.math._decision import NO_TOLERANCE, Tolerance
 from rewardkit.verifiers.math._lexer import Reading, clean
 from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
@@ -25,6 +25,8 @@ from rewardkit.verifiers.math._nodes import (
     Sym,
 )
 from rewardkit.verifiers.math._parser import parse
+from rewardkit.verifiers.math._rewrite import walk
+from rewardkit.verifiers.math._scalar import Scalar
 from rewardkit.verifiers.math._text_forms import (
     Clock,
     Date,
@@ -67,7 +69,8 @@ class MathReference:
     warnings: tuple[str, ...] = ()
     """What a person should know before training on it."""
     tolerance: Tolerance = NO_TOLERANCE
-    comparer: Comparer = field(default_factory=Comparer, compare=False, repr=False)
+    scalars: Mapping[Node, Scalar] = field(default_factory=dict, compare=False, repr=False)
+    """The values of the readings' parts, computed when first needed and shared by all answers."""
 
     @property
     def arity(self) -> int:
@@ -143,7 +146,8 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
 
     def made(kind: Kind, *, value: Any = None, readings: tuple[Node, ...] = (), warning: str = "") -> MathReference:
         warnings = (warning,) if warning else ()
-        return MathReference(text, kind, readings, value, canonical, warnings, tolerance, Comparer(tolerance))
+        scalars = {part: Scalar(part) for reading in readings for part in walk(reading)}
+        return MathReference(text, kind, readings, value, canonical, warnings, tolerance, scalars)
 
     if not canonical:
         raise InvalidReferenceError(f"a math reference without content: {text[:60]!r}")

@@ -31,7 +31,7 @@ from rewardkit.verifiers.math._nodes import (
     children,
 )
 
-__all__ = ["contains", "free_symbols", "rebuild", "replace", "size"]
+__all__ = ["contains", "free_symbols", "rebuild", "replace", "walk"]
 
 
 def rebuild(node: Node, change: Callable[[Node], Node]) -> Node:
@@ -125,6 +125,11 @@ def contains(node: Node, kinds: tuple[type, ...]) -> bool:
     return isinstance(node, kinds) or any(contains(inner, kinds) for inner in children(node))
 
 
-def size(node: Node) -> int:
-    """Returns the number of nodes of the tree."""
-    return 1 + sum(size(inner) for inner in children(node))
+def walk(node: Node) -> list[Node]:
+    """Returns the node and all nodes below it."""
+    found, waiting = list[Node](), [node]
+    while waiting:
+        current = waiting.pop()
+        found.append(current)
+        waiting.extend(children(current))
+    return found

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from rewardkit.verifiers.math._decision import Decision, Tolerance, different, equal, oversized, undecided
 from rewardkit.verifiers.math._exact import Rational, exact_value, fingerprint
-from rewardkit.verifiers.math._limits import TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._limits import Meter, TooLargeError, UndefinedValueError, UnsupportedError
 from rewardkit.verifiers.math._nodes import (
     BigOp,
     Call,
@@ -30,16 +30,20 @@ _INTEGER_NAMES = frozenset("nkmNjpqrlab")
 
 
 class Scalar:
-    """An expression with what has been computed of it; a reference's is kept and shared by its rollouts."""
+    """An expression with what has been computed of it; a reference's is kept and shared by its rollouts.
 
-    def __init__(self, node: Node) -> None:
+    `meter` is the budget of the answer that the expression belongs to; each value of a reference has its own.
+    """
+
+    def __init__(self, node: Node, meter: Meter | None = None) -> None:
         self.node = node
+        self.meter = meter
         self._values: dict[int, Value | Exception] = {}
 
     @cached_property
     def exact(self) -> Rational | None:
         try:
-            return exact_value(self.node)
+            return exact_value(self.node, self.meter)
         except (UnsupportedError, TooLargeError, UndefinedValueError):
             return None
 
@@ -47,7 +51,7 @@ class Scalar:
     def mark(self) -> tuple[int, int] | None:
         """The fingerprint, or None where the expression is no rational function."""
         try:
-            return fingerprint(self.node)
+            return fingerprint(self.node, self.meter)
         except (UnsupportedError, TooLargeError, UndefinedValueError):
             return None
 
@@ -86,16 +90,13 @@ class Scalar:
         """Returns the value at a sample point; raises what the evaluator raised there."""
         if point not in self._values:
             try:
-                self._values[point] = Evaluator(point=point).value(self.node)
+                self._values[point] = Evaluator(point=point, meter=self.meter).value(self.node)
             except (UnsupportedError, TooLargeError, UndefinedValueError) as error:
                 self._values[point] = error
         value = self._values[point]
         if isinstance(value, Exception):
             raise value
         return value
-
-    def __reduce__(self) -> tuple[type["Scalar"], tuple[Node]]:
-        return type(self), (self.node,)
 
 
 def _decimal_literals(node: Node) -> list[Num]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.verifiers.math._limits import TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._limits import Meter, TooLargeError, UndefinedValueError, UnsupportedError
 from rewardkit.verifiers.math._nodes import (
     Add,
     Builder,
@@ -25,7 +25,7 @@ from rewardkit.verifiers.math._nodes import (
     children,
 )
 from rewardkit.verifiers.math._numeric import DIGITS, Evaluator, compare, context, is_real
-from rewardkit.verifiers.math._rewrite import free_symbols, replace
+from rewardkit.verifiers.math._rewrite import free_symbols, replace, walk
 from rewardkit.verifiers.math._scalar import infinity_sign
 
 __all__ = ["RealSet", "is_set_like", "real_set"]
@@ -102,10 +102,6 @@ def _build(points: Iterable[Any], member: Callable[[Any], bool]) -> RealSet:
     return RealSet(tuple(ordered), tuple(member(p) for p in ordered), tuple(member(g) for g in gaps))
 
 
-def _combine(sets: list[RealSet], rule: Callable[[list[bool]], bool]) -> RealSet:
-    return _build((p for s in sets for p in s.points), lambda x: rule([x in s for s in sets]))
-
-
 def _line() -> RealSet:
     return RealSet((), (), (True,))
 
@@ -132,135 +128,159 @@ def is_set_like(node: Node) -> bool:
             return False
 
 
-def real_set(node: Node) -> RealSet:
+def real_set(node: Node, meter: Meter | None = None) -> RealSet:
     """Returns the subset of the reals that an interval, a union or an inequality describes.
 
     Raises:
         UnsupportedError: it is no such set, or its ends have symbols.
     """
-    match node:
-        case Const("R"):
-            return _line()
-        case Const("empty"):
-            return RealSet((), (), (False,))
-        case Seq(items, "{", _):
-            return _points([_number(i) for i in items])
-        case Seq((low, high), opening, closing) if opening in "([" and closing in ")]":
-            return _interval(low, high, opening == "[", closing == "]")
-        case SetOp("cup", parts):
-            return _combine([real_set(p) for p in parts], any)
-        case SetOp("cap", parts):
-            return _combine([real_set(p) for p in parts], all)
-        case SetOp(_, (whole, *rest)):
-            return _combine([real_set(p) for p in (whole, *rest)], lambda m: m[0] and not any(m[1:]))
-        case Add((whole, Neg(removed))):
-            return _combine([real_set(whole), real_set(removed)], lambda m: m[0] and not m[1])
-        case Rel((Sym(), target), ("in",)):
-            return real_set(target)
-        case Rel((Sym(), target), ("notin",)):
-            return _combine([real_set(target)], lambda m: not m[0])
-        case Rel((Sym(), PlusMinus(None, second, _)), ("!=",)):
-            value = _number(second)
-            return _combine([_points([value, -value])], lambda m: not m[0])
-        case Rel():
-            return _solutions(node)
-        case Listing(items, joins):
-            return _listing(items, joins)
-        case Quantifier(body, conditions) | Builder(body, conditions):
-            return _conditioned(body, conditions)
-        case _:
-            raise UnsupportedError("no subset of the line")
+    return _Builder(meter or Meter()).build(node)
 
 
-def _number(node: Node) -> Any:
-    if free_symbols(node):
-        raise UnsupportedError("an end with symbols")
-    try:
-        value = Evaluator().value(node)
-    except (UndefinedValueError, TooLargeError) as error:
-        raise UnsupportedError(str(error)) from None
-    if not is_real(value):
-        raise UnsupportedError("an end that is not real")
-    return value.real
+class _Builder:
+    """Builds sets within one budget."""
 
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
 
-def _interval(low: Node, high: Node, closed_low: bool, closed_high: bool) -> RealSet:
-    left = None if infinity_sign(low) < 0 else _number(low)
-    right = None if infinity_sign(high) > 0 else _number(high)
-    points = [p for p in (left, right) if p is not None]
+    def build(self, node: Node) -> RealSet:
+        self.meter.spend(8)
+        match node:
+            case Const("R"):
+                return _line()
+            case Const("empty"):
+                return RealSet((), (), (False,))
+            case Seq(items, "{", _):
+                return _points([self.number(i) for i in items])
+            case Seq((low, high), opening, closing) if opening in "([" and closing in ")]":
+                return self.interval(low, high, opening == "[", closing == "]")
+            case SetOp("cup", parts):
+                return self.combine([self.build(p) for p in parts], any)
+            case SetOp("cap", parts):
+                return self.combine([self.build(p) for p in parts], all)
+            case SetOp(_, (whole, *rest)):
+                return self.combine([self.build(p) for p in (whole, *rest)], lambda m: m[0] and not any(m[1:]))
+            case Add((whole, Neg(removed))):
+                return self.combine([self.build(whole), self.build(removed)], lambda m: m[0] and not m[1])
+            case Rel((Sym(), target), ("in",)):
+                return self.build(target)
+            case Rel((Sym(), target), ("notin",)):
+                return self.combine([self.build(target)], lambda m: not m[0])
+            case Rel((Sym(), PlusMinus(None, second, _)), ("!=",)):
+                value = self.number(second)
+                return self.combine([_points([value, -value])], lambda m: not m[0])
+            case Rel():
+                return self.solutions(node)
+            case Listing(items, joins):
+                return self.listing(items, joins)
+            case Quantifier(body, conditions) | Builder(body, conditions):
+                return self.conditioned(body, conditions)
+            case _:
+                raise UnsupportedError("no subset of the line")
 
-    def member(x: Any) -> bool:
-        above = left is None or (x > left and not _close(x, left)) or (closed_low and _close(x, left))
-        below = right is None or (x < right and not _close(x, right)) or (closed_high and _close(x, right))
-        return bool(above and below)
-
-    return _build(points, member)
-
-
-def _listing(items: tuple[Node, ...], joins: tuple[str, ...]) -> RealSet:
-    shared = list[Node]()
-    subject: Node | None = None
-    for item in items:
-        # x ≠ 1, 2 leaves the second relation's left side out.
-        if isinstance(item, Rel):
-            subject = item
-            shared.append(item)
-        elif isinstance(subject, Rel) and len(subject.ops) == 1 and not isinstance(item, Seq | SetOp):
-            shared.append(Rel((subject.sides[0], item), subject.ops))
-        else:
-            shared.append(item)
-    sets = [real_set(i) for i in shared]
-    if "or" in joins:
-        return _combine(sets, any)
-    both = _combine(sets, all)
-    return _combine(sets, any) if both.empty and ("," in joins or ";" in joins or "and" in joins) else both
-
-
-def _conditioned(body: Node, conditions: tuple[Node, ...]) -> RealSet:
-    sets = [real_set(body)] if not isinstance(body, Sym) else []
-    for condition in conditions:
-        if isinstance(condition, Sym) or (isinstance(condition, Rel) and condition.sides[-1] == Const("R")):
-            continue
-        sets.append(real_set(condition))
-    return _combine(sets, all) if sets else _line()
-
-
-def _solutions(node: Rel) -> RealSet:
-    """Returns the solutions of a chain of relations in one variable."""
-    node = _without_infinite_ends(node)
-    names = sorted(free_symbols(node))
-    if len(names) != 1 or any(op not in ("<", ">", "<=", ">=", "=", "!=") for op in node.ops):
-        raise UnsupportedError("not an inequality in one variable")
-    name, evaluator = names[0], Evaluator(steps=60_000)
-
-    def side(part: Node, x: Any) -> Any:
-        value = evaluator.at(name, x, part)
+    def number(self, node: Node) -> Any:
+        if free_symbols(node):
+            raise UnsupportedError("an end with symbols")
+        try:
+            value = Evaluator(meter=self.meter).value(node)
+        except (UndefinedValueError, TooLargeError) as error:
+            raise UnsupportedError(str(error)) from None
         if not is_real(value):
-            raise UndefinedValueError("not real here")
+            raise UnsupportedError("an end that is not real")
         return value.real
 
-    def member(x: Any) -> bool:
-        try:
-            values = [side(part, x) for part in node.sides]
-        except (UndefinedValueError, UnsupportedError):
-            return False
-        return all(
-            compare(op, a, b, _TOLERANCE) for op, a, b in zip(node.ops, values, values[1:], strict=False)
-        )
+    def interval(self, low: Node, high: Node, closed_low: bool, closed_high: bool) -> RealSet:
+        left = None if infinity_sign(low) < 0 else self.number(low)
+        right = None if infinity_sign(high) > 0 else self.number(high)
+        points = [p for p in (left, right) if p is not None]
 
-    points = list[Any]()
-    try:
-        for left, right in zip(node.sides, node.sides[1:], strict=False):
-            for variant in _without_bars(Add((left, Neg(right)))):
-                top, bottom = _as_fraction(variant)
-                for part in (top, bottom):
-                    if free_symbols(part):
-                        points += _roots(lambda x, a=part: side(a, x))
-        for part in {inner for whole in node.sides for inner in _turning_parts(whole)}:
-            points += _roots(lambda x, a=part: side(a, x))
-    except TooLargeError as error:
-        raise UnsupportedError(str(error)) from None
-    return _build(points, member)
+        def member(x: Any) -> bool:
+            above = left is None or (x > left and not _close(x, left)) or (closed_low and _close(x, left))
+            below = right is None or (x < right and not _close(x, right)) or (closed_high and _close(x, right))
+            return bool(above and below)
+
+        return _build(points, member)
+
+    def listing(self, items: tuple[Node, ...], joins: tuple[str, ...]) -> RealSet:
+        shared = list[Node]()
+        subject: Node | None = None
+        for item in items:
+            # x ≠ 1, 2 leaves the second relation's left side out.
+            if isinstance(item, Rel):
+                subject = item
+                shared.append(item)
+            elif isinstance(subject, Rel) and len(subject.ops) == 1 and not isinstance(item, Seq | SetOp):
+                shared.append(Rel((subject.sides[0], item), subject.ops))
+            else:
+                shared.append(item)
+        sets = [self.build(i) for i in shared]
+        if "or" in joins:
+            return self.combine(sets, any)
+        both = self.combine(sets, all)
+        return self.combine(sets, any) if both.empty and ("," in joins or ";" in joins or "and" in joins) else both
+
+    def conditioned(self, body: Node, conditions: tuple[Node, ...]) -> RealSet:
+        sets = [self.build(body)] if not isinstance(body, Sym) else []
+        for condition in conditions:
+            if isinstance(condition, Sym) or (isinstance(condition, Rel) and condition.sides[-1] == Const("R")):
+                continue
+            sets.append(self.build(condition))
+        return self.combine(sets, all) if sets else _line()
+
+    def solutions(self, node: Rel) -> RealSet:
+        """Returns the solutions of a chain of relations in one variable."""
+        node = _without_infinite_ends(node)
+        names = sorted(free_symbols(node))
+        if len(names) != 1 or any(op not in ("<", ">", "<=", ">=", "=", "!=") for op in node.ops):
+            raise UnsupportedError("not an inequality in one variable")
+        name, evaluator = names[0], Evaluator(meter=self.meter)
+
+        def side(part: Node, x: Any) -> Any:
+            value = evaluator.at(name, x, part)
+            if not is_real(value):
+                raise UndefinedValueError("not real here")
+            return value.real
+
+        def member(x: Any) -> bool:
+            try:
+                values = [side(part, x) for part in node.sides]
+            except (UndefinedValueError, UnsupportedError):
+                return False
+            return all(
+                compare(op, a, b, _TOLERANCE) for op, a, b in zip(node.ops, values, values[1:], strict=False)
+            )
+
+        points = list[Any]()
+        try:
+            for left, right in zip(node.sides, node.sides[1:], strict=False):
+                for variant in _without_bars(Add((left, Neg(right)))):
+                    top, bottom = _as_fraction(variant)
+                    for part in (top, bottom):
+                        if free_symbols(part):
+                            points += self.roots(lambda x, a=part: side(a, x))
+            for part in {inner for whole in node.sides for inner in _turning_parts(whole)}:
+                points += self.roots(lambda x, a=part: side(a, x))
+        except TooLargeError as error:
+            raise UnsupportedError(str(error)) from None
+        return _build(points, member)
+
+    def roots(self, function: Callable[[Any], Any]) -> list[Any]:
+        """Returns where a function of one variable vanishes, jumps or has a pole."""
+        ctx = context()
+        polynomial = _polynomial(function)
+        if polynomial is not None:
+            if len(polynomial) == 1:
+                return []
+            if len(polynomial) == 2:
+                return [-polynomial[1] / polynomial[0]]
+            self.meter.spend(400)
+            roots = ctx.polyroots(polynomial, maxsteps=100, extraprec=200, error=False)
+            return [r.real for r in roots if abs(ctx.im(r)) <= ctx.mpf(10) ** -18 * (1 + abs(r))]
+        return _scan(function)
+
+    def combine(self, sets: list[RealSet], rule: Callable[[list[bool]], bool]) -> RealSet:
+        self.meter.spend(sum(len(s.points) for s in sets) * len(sets) // 4)
+        return _build((p for s in sets for p in s.points), lambda x: rule([x in s for s in sets]))
 
 
 def _without_infinite_ends(node: Rel) -> Rel:
@@ -277,16 +297,12 @@ def _without_infinite_ends(node: Rel) -> Rel:
 
 def _without_bars(node: Node) -> list[Node]:
     """Returns the expression with each |u| replaced by u and by -u: its zeros are among those of the variants."""
-    bars = [n for n in _walk(node) if isinstance(n, Call) and n.name == "abs"]
+    bars = [n for n in walk(node) if isinstance(n, Call) and n.name == "abs"]
     if not 0 < len(bars) <= 3:
         return [node]
     first = bars[-1]
     inner = first.args[0]
     return [deep for choice in (inner, Neg(inner)) for deep in _without_bars(replace(node, {first: choice}))]
-
-
-def _walk(node: Node) -> list[Node]:
-    return [node, *(deep for inner in children(node) for deep in _walk(inner))]
 
 
 def _as_fraction(node: Node) -> tuple[Node, Node]:
@@ -299,7 +315,7 @@ def _as_fraction(node: Node) -> tuple[Node, Node]:
         case Neg(body):
             a, b = _as_fraction(body)
             return Neg(a), b
-        case Add(terms) if any(isinstance(n, Div) for t in terms for n in _walk(t)):
+        case Add(terms) if any(isinstance(n, Div) for t in terms for n in walk(t)):
             top, bottom = _as_fraction(terms[0])
             for term in terms[1:]:
                 a, b = _as_fraction(term)
@@ -325,20 +341,6 @@ def _turning_parts(node: Node) -> list[Node]:
         case Call("abs" | "sqrt" | "ln" | "log", (part, *_)) | Div(_, part):
             found.append(part)
     return [part for part in found if free_symbols(part)]
-
-
-def _roots(function: Callable[[Any], Any]) -> list[Any]:
-    """Returns where a function of one variable vanishes, jumps or has a pole."""
-    ctx = context()
-    polynomial = _polynomial(function)
-    if polynomial is not None:
-        if len(polynomial) == 1:
-            return []
-        if len(polynomial) == 2:
-            return [-polynomial[1] / polynomial[0]]
-        roots = ctx.polyroots(polynomial, maxsteps=100, extraprec=200, error=False)
-        return [r.real for r in roots if abs(ctx.im(r)) <= ctx.mpf(10) ** -18 * (1 + abs(r))]
-    return _scan(function)
 
 
 def _polynomial(function: Callable[[Any], Any]) -> list[Any] | None:
