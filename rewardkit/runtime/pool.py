@@ -3,9 +3,7 @@
 import asyncio
 import math
 import os
-import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -14,6 +12,7 @@ from typing import Any, Self, TypeVar
 from rewardkit.errors import ConfigError
 from rewardkit.runtime._crew import Crew, Slot
 from rewardkit.runtime._exchange import Task, run_items
+from rewardkit.runtime._map import Map
 from rewardkit.runtime._settings import PoolSettings
 from rewardkit.runtime._tasks import pack
 from rewardkit.runtime.outcome import Outcome
@@ -22,10 +21,6 @@ __all__ = ["WorkerPool"]
 
 T = TypeVar("T")
 Item = TypeVar("Item")
-
-_CHUNK_S = 0.05
-"""Work that is worth a trip to a worker: a trip costs about a thousandth of it."""
-_MAX_CHUNK = 256
 
 
 class WorkerPool:
@@ -163,7 +158,7 @@ class WorkerPool:
         _check_seconds("timeout_s", timeout_s)
         if chunk_size is not None and chunk_size < 1:
             raise ConfigError(f"chunk_size is at least 1, or None, not {chunk_size!r}")
-        return _Map(
+        return Map(
             self._run,
             Task(function),
             [pack((item,), what=f"item {i}") for i, item in enumerate(items)],
@@ -223,95 +218,6 @@ class WorkerPool:
             if active is not None:
                 active.discard(slot)
             crew.give(slot)
-
-
-class _Map:
-    """One `map` under way: threads that each take a chunk, run it, and come back for more."""
-
-    def __init__(
-        self,
-        run: Callable[[Task, Sequence[bytes], float, set[Slot]], list[Outcome[Any]]],
-        task: Task,
-        items: list[bytes],
-        *,
-        workers: int,
-        timeout_s: float,
-        chunk_size: int | None,
-    ) -> None:
-        self._run = run
-        self._task = task
-        self._items = items
-        self._threads = min(workers, len(items))
-        self._timeout_s = timeout_s
-        self._chunk_size = chunk_size
-        self._lock = threading.Lock()
-        self._pending = deque(range(len(items)))
-        self._outcomes: list[Outcome[Any] | None] = [None] * len(items)
-        self._done = 0
-        self._seconds = 0.0
-        self._active: set[Slot] = set()
-        self._error: BaseException | None = None
-
-    def outcomes(self) -> list[Outcome[Any]]:
-        """Runs to the end and returns all outcomes, or raises what a thread raised."""
-        helpers: list[threading.Thread] = []
-        try:
-            for _ in range(self._threads - 1):
-                helper = threading.Thread(target=self._work, name="rewardkit-map", daemon=True)
-                try:
-                    helper.start()
-                except RuntimeError:  # no more threads here: fewer will do
-                    break
-                helpers.append(helper)
-            self._work()
-            for helper in helpers:
-                helper.join()
-        except BaseException as error:
-            self._stop(error)
-            for helper in helpers:
-                helper.join()
-            raise
-        if self._error is not None:
-            raise self._error
-        return [outcome for outcome in self._outcomes if outcome is not None]
-
-    def _stop(self, error: BaseException) -> None:
-        with self._lock:
-            self._error = self._error or error
-            self._pending.clear()
-        for slot in list(self._active):
-            link = slot.link
-            if link is not None:
-                link.hang_up()
-
-    def _work(self) -> None:
-        while chunk := self._next_chunk():
-            try:
-                outcomes = self._run(
-                    self._task, [self._items[i] for i in chunk], self._timeout_s, self._active
-                )
-            except BaseException as error:
-                self._stop(error)
-                return
-            with self._lock:
-                for i, outcome in zip(chunk, outcomes, strict=False):
-                    self._outcomes[i] = outcome
-                    self._seconds += outcome.seconds
-                self._done += len(outcomes)
-                if self._error is None:
-                    self._pending.extendleft(reversed(chunk[len(outcomes) :]))
-
-    def _next_chunk(self) -> list[int]:
-        with self._lock:
-            size = self._chunk_size or self._fitting_chunk()
-            return [self._pending.popleft() for _ in range(min(size, len(self._pending)))]
-
-    def _fitting_chunk(self) -> int:
-        if not self._done:
-            return 1
-        fair = math.ceil(len(self._pending) / (2 * self._threads))
-        affordable = int(_CHUNK_S * self._done / max(self._seconds, 1e-9))
-        return max(1, min(fair, affordable, _MAX_CHUNK))
 
 
 def _close(crews: dict[int, Crew], executors: dict[int, ThreadPoolExecutor]) -> None:

@@ -102,6 +102,10 @@ def kill_fork_server() -> None:
     hang_in_c()
 
 
+def exit_with(code: int) -> None:
+    os._exit(code)
+
+
 def read_null() -> None:
     ctypes.string_at(0)
 

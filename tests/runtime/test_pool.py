@@ -137,7 +137,7 @@ def test_a_detached_child_of_a_living_task_outlives_another_workers_death(tmp_pa
         )
         keeper.start()
         child = int(tasks.wait_for(path))
-        assert pool.call(os._exit, 1, timeout_s=LIMIT_S).status is OutcomeStatus.CRASH
+        assert pool.call(tasks.exit_with, 1, timeout_s=LIMIT_S).status is OutcomeStatus.CRASH
         assert works(pool)
         assert is_running(child)
         word.touch()
