@@ -8,10 +8,12 @@ from rewardkit.completion import Completion, completion_text
 from rewardkit.errors import RewardkitError
 from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
+from rewardkit.verifiers.math import MathVerifier
 
 __all__ = [
     "Completion",
     "Json",
+    "MathVerifier",
     "Reason",
     "RewardkitError",
     "StepVerdict",

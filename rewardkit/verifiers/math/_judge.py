@@ -8,7 +8,24 @@ from rewardkit.verifiers.math._compare import Comparer, is_unevaluated
 from rewardkit.verifiers.math._decision import Decision, different, equal, oversized, undecided
 from rewardkit.verifiers.math._lexer import Reading, clean
 from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
-from rewardkit.verifiers.math._nodes import Const, Listing, Node, Num, Quantity, Seq, Sym
+from rewardkit.verifiers.math._nodes import (
+    Add,
+    BigOp,
+    Call,
+    Const,
+    Div,
+    Listing,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Percent,
+    Pow,
+    Quantity,
+    Rel,
+    Seq,
+    Sym,
+)
 from rewardkit.verifiers.math._reference import (
     MathReference,
     read_labelled,
@@ -16,6 +33,7 @@ from rewardkit.verifiers.math._reference import (
     same_words,
     squeeze,
 )
+from rewardkit.verifiers.math._rewrite import walk
 from rewardkit.verifiers.math._scalar import is_literal
 from rewardkit.verifiers.math._text_forms import (
     means_empty,
@@ -31,6 +49,7 @@ from rewardkit.verifiers.math._text_forms import (
 
 __all__ = ["Judgement", "judge"]
 
+_SYMBOLIC = (Num, Sym, Const, Add, Mul, Div, Neg, Pow, Percent, Call, BigOp, Rel)
 _PLACEHOLDER = re.compile(
     r"^(?:|\?+|\.{2,}|…|-+|_+|answer|your answer|final answer|see above|nan|none|null|undefined|unknown|tbd|n/a|todo|"
     r"x|the answer|result|value)$",
@@ -53,6 +72,8 @@ class Judgement:
 
     decision: Decision
     reason: Reason
+    open: bool = False
+    """True if a symbolic engine may still decide."""
 
 
 def judge(reference: MathReference, span: str, *, decimal_comma: bool = False, task: str = "") -> Judgement:
@@ -76,7 +97,7 @@ def judge(reference: MathReference, span: str, *, decimal_comma: bool = False, t
     if _PLACEHOLDER.match(plain) and not (reference.kind == "math" and means_empty(plain)):
         return Judgement(different("guard", "a placeholder is no answer"), Reason.NO_ANSWER)
     if reference.kind == "opaque":
-        return Judgement(undecided("canonical", "the reference is not understood"), Reason.UNPROVED)
+        return Judgement(undecided("canonical", "the reference is not understood"), Reason.UNPROVED, open=True)
     if reference.kind not in ("math",) and (reference.kind != "clock" or not reference.readings):
         return _judge_words(reference, cleaned, plain)
     if reference.kind == "clock":
@@ -151,8 +172,14 @@ def _judge_math(
     if best is not None and best.too_large:
         return Judgement(different("guard", best.why), Reason.SIZE_LIMIT)
     if best is None or best.same is None:
-        return Judgement(best or undecided("structure"), Reason.UNPROVED)
+        open_ = all(_translatable(node) for node in (reference.readings[0], nodes[0]))
+        return Judgement(best or undecided("structure"), Reason.UNPROVED, open=open_)
     return Judgement(best, Reason.MISMATCH)
+
+
+def _translatable(node: Node) -> bool:
+    """Returns True if a symbolic engine has a counterpart of every part: values only, no unknown functions."""
+    return all(isinstance(part, _SYMBOLIC) for part in walk(node))
 
 
 def _answer_nodes(

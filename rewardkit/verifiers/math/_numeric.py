@@ -8,8 +8,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import mpmath
-
 from rewardkit.verifiers.math._limits import (
     Meter,
     TooLargeError,
@@ -61,6 +59,8 @@ def context(digits: int = DIGITS) -> Any:
     """Returns this thread's mpmath context of that precision; mpmath's global one is shared by all threads."""
     contexts = _local.__dict__.setdefault("contexts", {})
     if digits not in contexts:
+        import mpmath  # A tenth of a second, spent only where a value is computed.
+
         made = mpmath.ctx_mp.MPContext()
         made.dps = digits
         contexts[digits] = made
@@ -229,7 +229,7 @@ class Evaluator:
         args = [self.value(arg) for arg in node.args]
         try:
             result = function(self.ctx, *args)
-        except (ValueError, ZeroDivisionError, OverflowError, mpmath.libmp.ComplexResult):
+        except (ValueError, ZeroDivisionError, OverflowError):
             raise UndefinedValueError(f"{node.name} is not defined here") from None
         except TypeError:
             raise UnsupportedError(f"{node.name} of {len(args)} arguments") from None
