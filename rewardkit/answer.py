@@ -73,11 +73,14 @@ class _Found:
 
 
 _BRACES = re.compile(r"\\{1,2}(?:boxed|fbox)\s*\{|\\.|[{}]", re.DOTALL)
-_BARE_BOX = re.compile(r"\\(?:boxed|fbox)[ \t]*(?![\s{A-Za-z])([^\s{}$\\]{1,40})|\\(?:boxed|fbox)[ \t]+([A-Za-z])\b")
+_BARE_BOX = re.compile(
+    r"\\(?:boxed|fbox)[ \t]*(?![\s{A-Za-z])([^\s{}$\\]{1,40})|\\(?:boxed|fbox)[ \t]+([A-Za-z])\b"
+)
 _TAG = re.compile(r"<(answer|final_answer|finalanswer)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _HASHES = re.compile(r"^[ \t]*####[ \t]*([^\n#].*)$", re.MULTILINE)
 _JSON_FIELD = re.compile(
-    r'"(?:final_?answer|answer)"\s*:\s*(-?\d[\d.eE+-]*|true|false|"(?:[^"\\\n]|\\.){0,2000}")', re.IGNORECASE
+    r'"(?:final_?answer|answer)"\s*:\s*(-?\d[\d.eE+-]*|true|false|"(?:[^"\\\n]|\\.){0,2000}")',
+    re.IGNORECASE,
 )
 _LABELS = (
     r"(?:the\s+)?(?:final\s+|correct\s+)?answer(?:\s+is)?|final\s+result|答案|最终答案|答え|正解|정답|답|antwort|endergebnis|"
@@ -99,7 +102,9 @@ _PHRASE = re.compile(
 _CUT = re.compile(
     r"\.(?=\s|$)(?!\s*\d)|[。!?！？](?=\s|$)|\n|\*\*|,?\s+(?:not|rather\s+than|instead\s+of|because|since|which|as|so)\s|\s+\((?=[A-Za-z]{3})|[,;]\s+(?:and|but)\s+(?:not|the|we|this|it)\b"
 )
-_CONTINUES = re.compile(r"\s*(?:[a-z%°,;=<>≤≥≈∪+/€£(-]|\\(?:text|%|pm|cup)|\$[^$\n]+\$|\\\((?!\\(?:blacksquare|square|Box|qed)))")
+_CONTINUES = re.compile(
+    r"\s*(?:[a-z%°,;=<>≤≥≈∪+/€£(-]|\\(?:text|%|pm|cup)|\$[^$\n]+\$|\\\((?!\\(?:blacksquare|square|Box|qed)))"
+)
 """After a leading formula the answer goes on: a unit, another value, a joining word."""
 _CLOSING_DOLLAR = re.compile(r"(?<!\\)\$")
 _BOLD = re.compile(r"\*\*\s*([^*\n]{1,200}?)\s*\*\*\s*[.!]?\s*$")
@@ -110,7 +115,10 @@ _REFUSAL = re.compile(
     r"undecided|impossible to (?:say|tell))\b",
     re.IGNORECASE,
 )
-_CONCLUSION = re.compile(r"\b(?:so|therefore|thus|hence|is|are|was|equals|get|gets|find|have|has|total|makes?|leaves?|gives?|need|needs|cost|costs)\b|=|∴", re.IGNORECASE)
+_CONCLUSION = re.compile(
+    r"\b(?:so|therefore|thus|hence|is|are|was|equals|get|gets|find|have|has|total|makes?|leaves?|gives?|need|needs|cost|costs)\b|=|∴",
+    re.IGNORECASE,
+)
 _NOT_SPACE = re.compile(r"\S")
 _WINDOW = 20_000
 """Characters after a marker in which its answer is looked for; it bounds the work for a text of nothing but markers."""
@@ -144,7 +152,11 @@ def extract_answer(text: str, policy: AnswerPolicy) -> AnswerSpan:
         return AnswerSpan(None, reason=Reason.NO_ANSWER, detail=detail)
     final = text[start:]
     if not final.strip():
-        return AnswerSpan(None, reason=Reason.NO_ANSWER, detail="nothing after the reasoning" if start else "empty")
+        return AnswerSpan(
+            None,
+            reason=Reason.NO_ANSWER,
+            detail="nothing after the reasoning" if start else "empty",
+        )
     for use, finder in (
         (policy.phrases, _phrase),
         (policy.phrases, _bold_line),
@@ -179,7 +191,16 @@ def _boxes(text: str, start: int) -> tuple[list[_Found], bool]:
         group = 1 if bare[1] else 2
         value = bare[group].rstrip(".,;)")
         if value and not any(b.outer_start <= bare.start() < b.outer_end for b in boxes[-8:]):
-            boxes.append(_Found(value, bare.start(group), bare.start(group) + len(value), bare.start(), bare.end(), "box"))
+            boxes.append(
+                _Found(
+                    value,
+                    bare.start(group),
+                    bare.start(group) + len(value),
+                    bare.start(),
+                    bare.end(),
+                    "box",
+                )
+            )
     boxes.sort(key=lambda b: b.start)
     return boxes, open_boxes > 0
 
@@ -232,7 +253,11 @@ def _lines(text: str, start: int, boxes: list[_Found]) -> Iterator[_Found]:
     if not labels and not boxes:
         labels = list(_SHORT_LABEL.finditer(text, start))[-1:]
     for mark in labels:
-        low, high = (mark.start("value"), mark.end("value")) if "value" in mark.re.groupindex and mark["value"] is not None else mark.span(1)
+        low, high = (
+            (mark.start("value"), mark.end("value"))
+            if "value" in mark.re.groupindex and mark["value"] is not None
+            else mark.span(1)
+        )
         if mark.re is _LINE and not text[low:high].strip(" *_$"):
             low, high = _next_line(text, mark.end())
         if not holds_box(mark.start(), high):
@@ -287,7 +312,9 @@ def _choose(text: str, found: list[_Found], policy: AnswerPolicy) -> AnswerSpan:
     if len(distinct) > 1:
         conflict = _conflict(text, found, distinct, policy)
         if conflict:
-            return AnswerSpan(None, last.start, last.end, last.marker, Reason.AMBIGUOUS, conflict, rivals)
+            return AnswerSpan(
+                None, last.start, last.end, last.marker, Reason.AMBIGUOUS, conflict, rivals
+            )
     return AnswerSpan(last.text.strip(), last.start, last.end, last.marker, rivals=rivals)
 
 
@@ -302,7 +329,9 @@ def _conflict(text: str, found: list[_Found], distinct: list[str], policy: Answe
     if len(distinct) > policy.max_spans:
         return f"a spray of {len(distinct)} different answers"
     last = found[-1]
-    earlier = next((f for f in reversed(found[:-1]) if _squeezed(f.text) != _squeezed(last.text)), None)
+    earlier = next(
+        (f for f in reversed(found[:-1]) if _squeezed(f.text) != _squeezed(last.text)), None
+    )
     if earlier is None:
         return ""
     between = text[earlier.outer_end : last.outer_start]
@@ -347,13 +376,19 @@ def _last_expression(text: str, start: int) -> AnswerSpan | None:
     if not body or body[-1] not in ".!?。$)]}%*`\"'" and not body[-1].isdigit():
         return AnswerSpan(None, reason=Reason.TRUNCATED, detail="the text stops in mid-sentence")
     tail_at = max(0, len(body) - 2_000)
-    breaks = [m.end() for m in re.finditer(r"[.!?。]\s+(?=[^\d\s])|\n+", body[tail_at : len(body) - 1])]
+    breaks = [
+        m.end() for m in re.finditer(r"[.!?。]\s+(?=[^\d\s])|\n+", body[tail_at : len(body) - 1])
+    ]
     low = tail_at + (breaks[-1] if breaks else 0)
     sentence = body[low:]
     if _REFUSAL.search(sentence) or not (_CONCLUSION.search(sentence) or len(sentence) < 40):
         return None
     formulas = list(_MATH_SPAN.finditer(sentence))
-    values = [m for m in _VALUE.finditer(sentence) if not any(f.start() < m.start() < f.end() for f in formulas)]
+    values = [
+        m
+        for m in _VALUE.finditer(sentence)
+        if not any(f.start() < m.start() < f.end() for f in formulas)
+    ]
     last = max([*formulas, *values], key=lambda m: m.start(), default=None)
     if last is None:
         return None

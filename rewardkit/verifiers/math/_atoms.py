@@ -1,22 +1,17 @@
-"""Atoms and factors of the grammar: numbers, symbols, functions, brackets, matrices, big operators."""
+"""Atoms and factors of the grammar: numbers, symbols, words, powers."""
 
-from abc import ABC, abstractmethod
-
+from rewardkit.verifiers.math._brackets import BracketParser
+from rewardkit.verifiers.math._functions import FunctionParser
 from rewardkit.verifiers.math._lexer import Token
-from rewardkit.verifiers.math._limits import MAX_DEPTH, MAX_ITEMS, NotMathError, TooLargeError
+from rewardkit.verifiers.math._limits import MAX_DEPTH, NotMathError, TooLargeError
 from rewardkit.verifiers.math._nodes import (
     Add,
     Apply,
     BigO,
-    BigOp,
-    Builder,
     Call,
-    Cases,
     Const,
     Div,
     Ellipsis,
-    Listing,
-    Matrix,
     Mul,
     Neg,
     Node,
@@ -24,88 +19,66 @@ from rewardkit.verifiers.math._nodes import (
     Percent,
     Pow,
     Quantity,
-    Rel,
     Seq,
     Sym,
 )
-from rewardkit.verifiers.math._rewrite import replace
-from rewardkit.verifiers.math._symbols import CONSTANT_NAMES, FUNCTIONS, GREEK, SCALES, SYMBOL_UNITS
+from rewardkit.verifiers.math._symbols import CONSTANT_NAMES, FUNCTIONS, GREEK
 
 __all__ = ["AtomParser"]
 
 _BIG_OPERATORS = {"sum": "sum", "prod": "prod", "int": "int", "lim": "lim"}
-_MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "psmallmatrix", "array", "vmatrix"])
-_ALIGNED = frozenset(["aligned", "align", "gathered", "split", "equation", "gather", "alignat"])
 _NAMED_SETS = {"R": "R", "Q": "Q", "Z": "Z", "N": "N", "C": "C"}
-_DECORATIONS = frozenset("hat vec bar tilde widehat widetilde dot ddot overline overrightarrow".split())
-_TRIGONOMETRIC = frozenset("sin cos tan cot sec csc sinh cosh tanh coth sech csch".split())
+_DECORATIONS = frozenset(
+    "hat vec bar tilde widehat widetilde dot ddot overline overrightarrow".split()
+)
 _SPLIT_NAMES = sorted(
-    [n for n in (*FUNCTIONS, *GREEK, "pi", "infty") if len(n) > 1 and n not in ("Re", "Im", "arg", "min", "max", "det")],
+    [
+        n
+        for n in (*FUNCTIONS, *GREEK, "pi", "infty")
+        if len(n) > 1 and n not in ("Re", "Im", "arg", "min", "max", "det")
+    ],
     key=len,
     reverse=True,
 )
+_STARTING_COMMANDS = frozenset(
+    [
+        "frac",
+        "binom",
+        "lfloor",
+        "lceil",
+        "langle",
+        "ldots",
+        "angle",
+        "triangle",
+        *_BIG_OPERATORS,
+        *_DECORATIONS,
+    ]
+)
 
 
-class AtomParser(ABC):
+class AtomParser(BracketParser, FunctionParser):
     """The lower half of the parser; the upper half supplies sums and lists."""
-
-    def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.at = 0
-        self.depth = 0
-        self.bars = 0
-        self.builders = 0
-        self.integrals = 0
-        self.cells = 0
-
-    @abstractmethod
-    def listing(self) -> Node: ...
-    @abstractmethod
-    def item(self) -> Node: ...
-    @abstractmethod
-    def sum(self) -> Node: ...
-    @abstractmethod
-    def term(self) -> Node: ...
-    @abstractmethod
-    def relation(self) -> Node: ...
-
-    @property
-    def peek(self) -> Token:
-        return self.tokens[self.at]
-
-    def take(self) -> Token:
-        token = self.tokens[self.at]
-        if token.kind != "end":
-            self.at += 1
-        return token
-
-    def at_op(self, value: str) -> bool:
-        token = self.tokens[self.at]
-        return token.kind == "op" and token.value == value
-
-    def at_cmd(self, value: str) -> bool:
-        token = self.tokens[self.at]
-        return token.kind == "cmd" and token.value == value
-
-    def at_word(self, value: str) -> bool:
-        token = self.tokens[self.at]
-        return token.kind in ("word", "prose") and token.value == value
-
-    def at_prose_word(self, value: str) -> bool:
-        return self.at_word(value)
-
-    def expect(self, value: str) -> None:
-        if not self.at_op(value):
-            raise NotMathError(f"expected {value!r} before {self.peek.value!r}")
-        self.take()
 
     def starts_factor(self) -> bool:
         kind, value = self.peek.kind, self.peek.value
         if kind == "num":
             return self.tokens[self.at - 1].kind != "num"
         if kind == "word":
-            if value in ("and", "or", "to", "mod", "if", "for", "where", "when", "with", "such", "in") or (
-                value in ("U", "u", "union") and self.tokens[self.at - 1].value in (")", "]", "}set")
+            if value in (
+                "and",
+                "or",
+                "to",
+                "mod",
+                "if",
+                "for",
+                "where",
+                "when",
+                "with",
+                "such",
+                "in",
+            ) or (
+                value in ("U", "u", "union")
+                and self.tokens[self.at - 1].value in (")", "]", "}set")
             ):
                 return False
             return not (self.integrals and len(value) == 2 and value[0] == "d")
@@ -118,7 +91,11 @@ class AtomParser(ABC):
             if value == "(":
                 return after.value not in ("mod", "bmod")
             if value == "[":  # It closes [1, 5[ where no operand follows.
-                return after.kind in ("num", "word", "begin") or after.value in FUNCTIONS or after.value == "frac"
+                return (
+                    after.kind in ("num", "word", "begin")
+                    or after.value in FUNCTIONS
+                    or after.value == "frac"
+                )
             return value in ("{", "{set")
         if kind == "cmd":
             return value in FUNCTIONS or value in GREEK or value in CONSTANT_NAMES or value in _STARTING_COMMANDS or (
@@ -161,13 +138,19 @@ class AtomParser(ABC):
         if self.at_cmd("prime"):
             self.take()
             return node if not isinstance(node, Sym) else Sym(node.name + "'")
-        if self.at_op("{") and self.tokens[self.at + 1].kind in ("prose", "word") and self.tokens[
-            self.at + 1
-        ].value in ("th", "st", "nd", "rd"):
+        if (
+            self.at_op("{")
+            and self.tokens[self.at + 1].kind in ("prose", "word")
+            and self.tokens[self.at + 1].value in ("th", "st", "nd", "rd")
+        ):
             self.at += 2
             self.expect("}")
             return node
-        if isinstance(node, Const) and node.name in _NAMED_SETS and self.peek.value in ("+", "-", "*"):
+        if (
+            isinstance(node, Const)
+            and node.name in _NAMED_SETS
+            and self.peek.value in ("+", "-", "*")
+        ):
             return Sym(f"{node.name}{self.take().value}")
         power = self.exponent()
         if isinstance(node, Sym) and node.name in ("C", "P", "A") and self.at_op("_"):
@@ -214,7 +197,13 @@ class AtomParser(ABC):
         if self.at_op("{"):
             return self.group()
         token = self.peek
-        if token.kind == "word" and len(token.value) > 1 and token.value not in FUNCTIONS and token.value not in GREEK and token.value != "pi":
+        if (
+            token.kind == "word"
+            and len(token.value) > 1
+            and token.value not in FUNCTIONS
+            and token.value not in GREEK
+            and token.value != "pi"
+        ):
             self.split_word(first_letter=True)
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -235,36 +224,6 @@ class AtomParser(ABC):
             self.take()
             return Neg(self.bound())
         return self.argument()
-
-    def group(self) -> Node:
-        """Takes `{…}`: a group, an unescaped set, or the two sides of \\over and \\choose."""
-        self.expect("{")
-        if self.at_op("}"):
-            self.take()
-            return self.prescript()
-        node = self.listing()
-        for command, name in (("over", ""), ("choose", "binom")):
-            if self.at_cmd(command):
-                self.take()
-                below = self.listing()
-                node = Call(name, (node, below)) if name else Div(node, below)
-        self.expect("}")
-        if isinstance(node, Listing) and all(j == "," for j in node.joins):
-            return Seq(node.items, "{", "}")
-        return node
-
-    def prescript(self) -> Node:
-        """Takes the rest of `{}_{10}C_{4}`, or the factor after an empty group."""
-        if self.at_op("_") or self.at_op("^"):
-            self.take()
-            upper = self.exponent()
-            token = self.take()
-            if token.value not in ("C", "P"):
-                raise NotMathError("an index before a letter")
-            if self.at_op("_"):
-                self.take()
-            return Call("binom" if token.value == "C" else "permutations", (upper, self.exponent()))
-        return self.factor()
 
     def argument(self) -> Node:
         """Takes one argument of \\frac and its like: a group, or one character (\\frac12)."""
@@ -348,7 +307,11 @@ class AtomParser(ABC):
         token = self.peek
         value, at, pieces, run = token.value, 0, list[str](), 0
         while at < len(value):
-            name = next((n for n in _SPLIT_NAMES if value.startswith(n, at)), value[at]) if not first_letter else value[at]
+            name = (
+                next((n for n in _SPLIT_NAMES if value.startswith(n, at)), value[at])
+                if not first_letter
+                else value[at]
+            )
             run = run + 1 if len(name) == 1 else 0
             if run > 3 and not first_letter:
                 raise NotMathError(f"a word where a value belongs: {value!r}")
@@ -357,7 +320,9 @@ class AtomParser(ABC):
             if first_letter and at < len(value):
                 pieces.append(value[at:])
                 break
-        kept = [Token("word", piece, spaced=i == 0 and token.spaced) for i, piece in enumerate(pieces)]
+        kept = [
+            Token("word", piece, spaced=i == 0 and token.spaced) for i, piece in enumerate(pieces)
+        ]
         self.tokens[self.at : self.at + 1] = kept
 
     def symbol(self, name: str) -> Node:
@@ -411,7 +376,9 @@ class AtomParser(ABC):
         inside = self.atom()
         if isinstance(inside, Seq) and inside.opening == "(" and inside.closing == ")":
             return Apply(name, inside.items)
-        simple = isinstance(inside, Sym | Num) or (isinstance(inside, Neg) and isinstance(inside.body, Num))
+        simple = isinstance(inside, Sym | Num) or (
+            isinstance(inside, Neg) and isinstance(inside.body, Num)
+        )
         if base in "fg" or (simple and (base == "h" or base.isupper())):
             return Apply(name, (inside,))
         while self.at_op("^"):  # A product: what follows the bracket belongs to it.
@@ -458,8 +425,8 @@ class AtomParser(ABC):
         if value.startswith("unit:"):
             return Const(value)
         if value.startswith("mathbb:"):
-            name = value[7:]
-            return Const(name) if name in _NAMED_SETS else Sym(name)
+            letter = value[7:]
+            return Const(letter) if letter in _NAMED_SETS else Sym(letter)
         if value in _NAMED_SETS:
             return Const(value)
         if value.startswith("mathcal:"):
@@ -472,285 +439,14 @@ class AtomParser(ABC):
         inside = self.argument()
         if isinstance(inside, Const) and inside.name == "i":
             return Const("unit:i")
-        if isinstance(inside, Sym) and inside.name in ("j", "k") and value in ("hat", "vec", "widehat"):
+        if (
+            isinstance(inside, Sym)
+            and inside.name in ("j", "k")
+            and value in ("hat", "vec", "widehat")
+        ):
             return Const(f"unit:{inside.name}")
         if isinstance(inside, Sym):
             return Sym(f"{inside.name}{value}") if value != "overline" else inside
         if value in ("overline", "bar"):
             return Call("conj", (inside,)) if not isinstance(inside, Mul) else inside
         raise NotMathError(f"\\{value} of an expression")
-
-    def function(self, name: str) -> Node:
-        if name == "sqrt":
-            return self.root()
-        power: Node | None = None
-        base: Node | None = None
-        while self.at_op("^") or self.at_op("_"):
-            if self.take().value == "^":
-                power = self.bound()
-            else:
-                base = self.bound()
-        if power == Neg(Num(1)) and name in _TRIGONOMETRIC:
-            name, power = "arc" + name, None
-        args = self.function_arguments()
-        if name == "log":
-            node: Node = Call("logb", (args[0], base)) if base is not None else Call("log", args)
-        elif name == "log10":
-            node = Call("logb", (args[0], Num(10)))
-        elif name == "exp":
-            node = Pow(Const("e"), args[0])
-        elif name == "cbrt":
-            node = Call("root", (args[0], Num(3)))
-        else:
-            node = Call(name, args)
-        return node if power is None else Pow(node, power)
-
-    def function_arguments(self) -> tuple[Node, ...]:
-        if self.at_op("(") or self.at_op("[") or self.at_op("{set") or self.at_op("{"):
-            inside = self.atom()
-            items = inside.items if isinstance(inside, Seq) else (inside,)
-            if not items:
-                raise NotMathError("a function without an argument")
-            return items
-        node = self.factor()
-        while self.starts_factor() and not self.starts_function() and not self.at_op("(") and self.peek.kind != "begin":
-            right = self.factor()
-            node = Mul((*node.factors, right)) if isinstance(node, Mul) else Mul((node, right))
-        return (node,)
-
-    def starts_function(self) -> bool:
-        token = self.peek
-        return (token.kind in ("cmd", "word") and token.value in FUNCTIONS) or (
-            token.kind == "cmd" and token.value in _BIG_OPERATORS
-        )
-
-    def root(self) -> Node:
-        degree: Node | None = None
-        if self.at_op("["):
-            self.take()
-            degree = self.sum()
-            self.expect("]")
-        if self.at_op("{"):
-            body = self.group()
-        else:
-            body = self.atom()
-        return Call("sqrt", (body,)) if degree is None else Call("root", (body, degree))
-
-    def enclosed(self, name: str, closing: str) -> Node:
-        body = self.sum()
-        if not self.at_cmd(closing):
-            raise NotMathError(f"an unclosed {name}")
-        self.take()
-        return Call(name, (body,))
-
-    def angle_bracket(self) -> Node:
-        node = self.listing()
-        if not self.at_cmd("rangle"):
-            raise NotMathError("an unclosed angle bracket")
-        self.take()
-        items = node.items if isinstance(node, Listing) else (node,)
-        return Seq(items, "<", ">")
-
-    def bracket(self, value: str) -> Node:
-        if value in ("(", "["):
-            return self.parenthesis(value)
-        if value == "]":
-            return self.parenthesis("(")
-        if value == "{":
-            self.at -= 1
-            return self.group()
-        if value == "{set":
-            return self.set_braces()
-        if value == "|":
-            return self.bars_of("|", "abs")
-        if value == "norm":
-            return self.bars_of("norm", "norm")
-        if value in SYMBOL_UNITS:
-            amount = self.factor()
-            if self.peek.kind in ("word", "prose") and self.peek.value in SCALES:
-                scale = SCALES[self.take().value]
-                amount = Num(amount.value * scale) if isinstance(amount, Num) else Mul((amount, Num(scale)))
-            return Quantity(amount, SYMBOL_UNITS[value])
-        raise NotMathError(f"unexpected {value!r}")
-
-    def bars_of(self, mark: str, name: str) -> Node:
-        self.bars += 1
-        body = self.sum()
-        self.bars -= 1
-        self.expect(mark)
-        return Call("det" if isinstance(body, Matrix) else name, (body,))
-
-    def parenthesis(self, opening: str) -> Node:
-        """Takes what follows an opening bracket: a group, a tuple, an interval (also ]1, 5[)."""
-        bars, self.bars, builders, self.builders = self.bars, 0, self.builders, 0
-        cells, self.cells = self.cells, 0
-        if self.at_op(")") or self.at_op("]"):
-            closing = self.take().value
-            node: Node = Seq((), opening, closing)
-        else:
-            node = self.bracket_body(opening)
-        self.bars, self.builders, self.cells = bars, builders, cells
-        return node
-
-    def bracket_body(self, opening: str) -> Node:
-        body = self.listing()
-        token = self.take()
-        closing = {"[": ")", ")": ")", "]": "]"}.get(token.value, "") if token.kind == "op" else ""
-        if not closing:
-            raise NotMathError(f"an unclosed {opening!r}")
-        if isinstance(body, Listing) and all(j in (",", ";") for j in body.joins):
-            if len(body.items) > MAX_ITEMS:
-                raise TooLargeError(f"more than {MAX_ITEMS} items")
-            return Seq(body.items, opening, closing)
-        if isinstance(body, Matrix) or (opening == "(" and closing == ")"):
-            return body
-        return Seq((body,), opening, closing)
-
-    def set_braces(self) -> Node:
-        if self.at_op("}set") or self.at_op("}"):
-            self.take()
-            return Const("empty")
-        bars, self.bars, self.builders = self.bars, 0, self.builders + 1
-        body = self.listing()
-        conditions: Node | None = None
-        if self.at_op("|") or self.at_op(":"):
-            self.take()
-            self.builders -= 1
-            conditions = self.listing()
-            self.builders += 1
-        self.bars, self.builders = bars, self.builders - 1
-        if not (self.at_op("}set") or self.at_op("}")):
-            raise NotMathError("an unclosed set")
-        self.take()
-        if conditions is not None:
-            items = conditions.items if isinstance(conditions, Listing) else (conditions,)
-            return Builder(body, items)
-        items = body.items if isinstance(body, Listing) else (body,)
-        if len(items) > MAX_ITEMS:
-            raise TooLargeError(f"more than {MAX_ITEMS} items")
-        return Seq(items, "{", "}")
-
-    def big_operator(self, name: str) -> Node:
-        if name == "lim":
-            return self.limit()
-        low: Node | None = None
-        high: Node | None = None
-        while self.at_op("_") or self.at_op("^"):
-            if self.take().value == "_":
-                low = self.bound()
-            else:
-                high = self.bound()
-        if name == "int":
-            return self.integral(low, high)
-        body = self.term()
-        if isinstance(low, Rel) and low.ops == ("=",):
-            variable = low.sides[0]
-            if isinstance(variable, Const) and variable.name == "i":
-                variable, body = Sym("i"), replace(body, {Const("i"): Sym("i")})
-            if isinstance(variable, Sym):
-                return BigOp(name, body, variable.name, low.sides[1], high)
-        raise NotMathError(f"\\{name} without a range")
-
-    def limit(self) -> Node:
-        self.expect("_")
-        self.expect("{")
-        variable = self.take()
-        if variable.kind not in ("word", "cmd") or not self.at_cmd("to"):
-            raise NotMathError("a limit without a point")
-        self.take()
-        point = self.sum()
-        side: Node | None = None
-        if self.at_op("^"):
-            self.take()
-            side = Num(1 if self.take().value == "+" else -1)
-        self.expect("}")
-        return BigOp("lim", self.term(), variable.value, point, side)
-
-    def integral(self, low: Node | None, high: Node | None) -> Node:
-        self.integrals += 1
-        body = self.sum()
-        self.integrals -= 1
-        token = self.take()
-        if token.kind == "word" and len(token.value) == 2 and token.value[0] == "d":
-            return BigOp("int", body, token.value[1], low, high)
-        if (token.kind == "cmd" and token.value == "diff") or token.value == "d":
-            return BigOp("int", body, self.take().value, low, high)
-        raise NotMathError("an integral without its differential")
-
-    def environment(self, name: str) -> Node:
-        if name == "array" and self.at_op("{"):
-            while not self.at_op("}"):
-                if self.take().kind == "end":
-                    raise NotMathError("an unclosed array")
-            self.take()
-        if name in _MATRICES:
-            self.cells += 1
-            rows = self.matrix_rows()
-            self.cells -= 1
-            matrix = Matrix(tuple(rows))
-            return Call("det", (matrix,)) if name == "vmatrix" else matrix
-        if name in ("cases", "dcases", "rcases"):
-            return self.cases()
-        if name in _ALIGNED:
-            node = self.listing()
-            self.end_environment()
-            return node
-        raise NotMathError(f"an environment outside the grammar: {name}")
-
-    def end_environment(self) -> None:
-        if self.take().kind != "end_env":
-            raise NotMathError("an unclosed environment")
-
-    def matrix_rows(self) -> list[tuple[Node, ...]]:
-        rows, row, count = list[tuple[Node, ...]](), list[Node](), 0
-        while self.peek.kind != "end_env":
-            row.append(self.item())
-            count += 1
-            if count > MAX_ITEMS:
-                raise TooLargeError(f"more than {MAX_ITEMS} entries")
-            if self.at_op("&"):
-                self.take()
-                continue
-            rows.append(tuple(row))
-            row = []
-            if self.at_cmd("newline"):
-                self.take()
-        self.end_environment()
-        if not rows or len({len(r) for r in rows}) != 1:
-            raise NotMathError("a matrix with rows of different length")
-        return rows
-
-    def cases(self) -> Node:
-        self.cells += 1
-        rows = list[tuple[Node, Node | None]]()
-        while self.peek.kind != "end_env":
-            value = self.relation()
-            while self.at_op(",") or self.at_op("&") or (self.peek.kind in ("prose", "word") and self.peek.value.lower() in ("if", "when", "for", "where")):  # fmt: skip
-                self.take()
-            condition: Node | None = None
-            if self.peek.kind in ("prose", "word") and self.peek.value.lower() in ("otherwise", "else"):
-                self.take()
-            elif self.peek.kind != "end_env" and not self.at_cmd("newline"):
-                condition = self.listing_in_cell()
-            rows.append((value, condition))
-            while self.at_op(",") or self.at_op(".") or self.at_cmd("newline"):
-                self.take()
-            if len(rows) > 64:
-                raise TooLargeError("more than 64 cases")
-        self.cells -= 1
-        self.end_environment()
-        if not rows:
-            raise NotMathError("a case list without cases")
-        return Cases(tuple(rows))
-
-    def listing_in_cell(self) -> Node:
-        items, joins = [self.relation()], list[str]()
-        while self.peek.value in ("and", "or") and self.peek.kind in ("prose", "word", "cmd"):
-            joins.append(self.take().value)
-            items.append(self.relation())
-        return items[0] if not joins else Listing(tuple(items), tuple(joins))
-
-
-_STARTING_COMMANDS = frozenset(
-    ["frac", "binom", "lfloor", "lceil", "langle", "ldots", "angle", "triangle", *_BIG_OPERATORS, *_DECORATIONS]
-)

@@ -4,7 +4,7 @@ import math
 import zlib
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rewardkit.verifiers.math._limits import (
     MAX_BITS,
@@ -205,8 +205,15 @@ class _Exact:
         if function is None:
             raise UnsupportedError(node.name)
         if node.name == "mod" and isinstance(node.args[0], Pow):
-            base, exponent, modulus = (self.value(n) for n in (node.args[0].base, node.args[0].exponent, node.args[1]))
-            if isinstance(base, int) and isinstance(exponent, int) and isinstance(modulus, int) and exponent >= 0 < modulus:
+            base, exponent, modulus = (
+                self.value(n) for n in (node.args[0].base, node.args[0].exponent, node.args[1])
+            )
+            if (
+                isinstance(base, int)
+                and isinstance(exponent, int)
+                and isinstance(modulus, int)
+                and exponent >= 0 < modulus
+            ):
                 return pow(base, exponent, modulus)
         args = [self.value(arg) for arg in node.args]
         try:
@@ -240,7 +247,7 @@ class _Exact:
         return total
 
 
-_EXACT_RULES: dict[type, Callable[[_Exact, "object"], Rational]] = {
+_EXACT_RULES: dict[type, Callable[[_Exact, Any], Rational]] = {
     Num: _Exact.number,
     BaseNum: _Exact.based,
     Add: _Exact.add,
@@ -254,7 +261,7 @@ _EXACT_RULES: dict[type, Callable[[_Exact, "object"], Rational]] = {
     Seq: _Exact.group,
     Apply: _Exact.apply,
     BigOp: _Exact.big,
-}  # type: ignore[assignment, dict-item]
+}
 
 
 def exact_value(node: Node, meter: Meter | None = None) -> Rational:
@@ -319,7 +326,9 @@ class _Modular:
             case Call("factorial", (arg,)):
                 n = exact_value(arg, self.meter)
                 if not isinstance(n, int) or n < 0:
-                    raise UndefinedValueError("a factorial of something other than a natural number")
+                    raise UndefinedValueError(
+                        "a factorial of something other than a natural number"
+                    )
                 if n > 20_000:
                     raise TooLargeError("a factorial above 20000!")
                 self.meter.spend(n // 8)
@@ -331,7 +340,11 @@ class _Modular:
                 return self.value(_as_factorials(upper, lower))
             case _:
                 value = exact_value(node, self.meter)
-                return Fraction(value).numerator * self.inverse(Fraction(value).denominator % prime) % prime
+                return (
+                    Fraction(value).numerator
+                    * self.inverse(Fraction(value).denominator % prime)
+                    % prime
+                )
 
 
 def _as_factorials(upper: Node, lower: Node) -> Node:

@@ -5,7 +5,12 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
-from rewardkit.verifiers.math._limits import Meter, TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._limits import (
+    Meter,
+    TooLargeError,
+    UndefinedValueError,
+    UnsupportedError,
+)
 from rewardkit.verifiers.math._nodes import (
     Add,
     Congruence,
@@ -43,7 +48,8 @@ class Family:
         common = self.period * ratio.numerator
         mine, theirs = self._over(common), other._over(common)
         return len(mine) == len(theirs) and all(
-            min(abs(a - b), abs(abs(a - b) - common)) < 1e-25 * (1 + common) for a, b in zip(mine, theirs, strict=True)
+            min(abs(a - b), abs(abs(a - b) - common)) < 1e-25 * (1 + common)
+            for a, b in zip(mine, theirs, strict=True)
         )
 
     def _over(self, common: Any) -> list[Any]:
@@ -109,7 +115,12 @@ def family(node: Node, meter: Meter | None = None) -> tuple[str, Family]:
 
 
 def _is_integer_range(node: Node) -> bool:
-    return isinstance(node, Rel) and node.ops == ("in",) and isinstance(node.sides[0], Sym) and node.sides[1] in _INTEGERS
+    return (
+        isinstance(node, Rel)
+        and node.ops == ("in",)
+        and isinstance(node.sides[0], Sym)
+        and node.sides[1] in _INTEGERS
+    )
 
 
 def _congruence(right: Node, modulus: Node, meter: Meter) -> Family:
@@ -152,7 +163,8 @@ def _linear(node: Node, parameters: frozenset[str], meter: Meter) -> Family:
     values = [_real(replace(node, {name: Num(k)}), meter) for k in (0, 1, 2, 5)]
     period = values[1] - values[0]
     if abs(period) < 1e-30 or any(
-        abs(v - (values[0] + k * period)) > 1e-30 * (1 + abs(v)) for v, k in zip(values[2:], (2, 5), strict=True)
+        abs(v - (values[0] + k * period)) > 1e-30 * (1 + abs(v))
+        for v, k in zip(values[2:], (2, 5), strict=True)
     ):
         raise UnsupportedError("not linear in its parameter")
     return Family(abs(period), (values[0],))

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass, replace
 
 from rewardkit.verdict import Reason
-from rewardkit.verifiers.math._compare import Comparer, is_unevaluated
+from rewardkit.verifiers.math._compare import compare
+from rewardkit.verifiers.math._comparer import Comparer
 from rewardkit.verifiers.math._decision import Decision, different, equal, oversized, undecided
 from rewardkit.verifiers.math._lexer import Reading, clean
 from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
@@ -22,7 +23,6 @@ from rewardkit.verifiers.math._nodes import (
     Percent,
     Pow,
     Quantity,
-    Rel,
     Seq,
     Sym,
 )
@@ -33,7 +33,8 @@ from rewardkit.verifiers.math._reference import (
     same_words,
     squeeze,
 )
-from rewardkit.verifiers.math._rewrite import walk
+from rewardkit.verifiers.math._rewrite import free_symbols, walk
+from rewardkit.verifiers.math._rules_values import is_unevaluated
 from rewardkit.verifiers.math._scalar import is_literal
 from rewardkit.verifiers.math._text_forms import (
     means_empty,
@@ -49,7 +50,8 @@ from rewardkit.verifiers.math._text_forms import (
 
 __all__ = ["Judgement", "judge"]
 
-_SYMBOLIC = (Num, Sym, Const, Add, Mul, Div, Neg, Pow, Percent, Call, BigOp, Rel)
+_SYMBOLIC = (Num, Sym, Const, Add, Mul, Div, Neg, Pow, Percent, Call, BigOp)
+_LABEL_LIKE = re.compile(r"[A-Za-z0-9]\s*[):]|[A-Za-z]{3}")
 _PLACEHOLDER = re.compile(
     r"^(?:|\?+|\.{2,}|…|-+|_+|answer|your answer|final answer|see above|nan|none|null|undefined|unknown|tbd|n/a|todo|"
     r"x|the answer|result|value)$",
@@ -58,6 +60,7 @@ _PLACEHOLDER = re.compile(
 _CODE = re.compile(
     r"__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
+_PLAIN_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?$")
 _DECIMAL_COMMA = re.compile(r"^[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
 _TASK = re.compile(
     r"(?:comput|evaluat|calculat|find|simplif|determin|what\s+is|solve|value\s+of|asked\s+for|work\s+out|problem|question|expand|prove)"
@@ -76,7 +79,9 @@ class Judgement:
     """True if a symbolic engine may still decide."""
 
 
-def judge(reference: MathReference, span: str, *, decimal_comma: bool = False, task: str = "") -> Judgement:
+def judge(
+    reference: MathReference, span: str, *, decimal_comma: bool = False, task: str = ""
+) -> Judgement:
     """Returns the judgement on an answer span.
 
     Args:
@@ -91,13 +96,17 @@ def judge(reference: MathReference, span: str, *, decimal_comma: bool = False, t
     canonical = squeeze(cleaned)
     if canonical and canonical == reference.canonical:
         return Judgement(equal("canonical", "the same text"), Reason.MATCH)
+    if reference.kind == "math" and _PLAIN_NUMBER.match(canonical):
+        return _judge_math(reference, cleaned, canonical, decimal_comma, "")
     plain = plain_text(cleaned)
     if _CODE.search(cleaned):
         return Judgement(different("guard", "program text is no answer"), Reason.FORBIDDEN)
     if _PLACEHOLDER.match(plain) and not (reference.kind == "math" and means_empty(plain)):
         return Judgement(different("guard", "a placeholder is no answer"), Reason.NO_ANSWER)
     if reference.kind == "opaque":
-        return Judgement(undecided("canonical", "the reference is not understood"), Reason.UNPROVED, open=True)
+        return Judgement(
+            undecided("canonical", "the reference is not understood"), Reason.UNPROVED, open=True
+        )
     if reference.kind not in ("math",) and (reference.kind != "clock" or not reference.readings):
         return _judge_words(reference, cleaned, plain)
     if reference.kind == "clock":
@@ -110,7 +119,9 @@ def judge(reference: MathReference, span: str, *, decimal_comma: bool = False, t
 def _oversized(reference: MathReference, span: str) -> Judgement:
     if squeeze(span) == squeeze(reference.text):
         return Judgement(equal("canonical", "the same text"), Reason.MATCH)
-    return Judgement(different("guard", f"an answer of {len(span):,} characters"), Reason.SIZE_LIMIT)
+    return Judgement(
+        different("guard", f"an answer of {len(span):,} characters"), Reason.SIZE_LIMIT
+    )
 
 
 def _judge_words(reference: MathReference, cleaned: str, plain: str) -> Judgement:
@@ -130,7 +141,11 @@ def _judge_words(reference: MathReference, cleaned: str, plain: str) -> Judgemen
             same = _same_truth(str(reference.value), plain)
         case _:
             same = normal_text(plain) == reference.value
-    return Judgement(equal("words", "the same"), Reason.MATCH) if same else _mismatch("words", "other words")
+    return (
+        Judgement(equal("words", "the same"), Reason.MATCH)
+        if same
+        else _mismatch("words", "other words")
+    )
 
 
 def _same_truth(reference: str, plain: str) -> bool:
@@ -156,7 +171,7 @@ def _judge_math(
     if not nodes:
         return problem
     best: Decision | None = None
-    comparer = Comparer(reference.tolerance, reference.scalars)
+    comparer = Comparer(compare, reference.tolerance, reference.scalars)
     for wanted in reference.readings:
         for node in nodes:
             if is_unevaluated(wanted, node) or _restates(wanted, node, cleaned, task):
@@ -179,7 +194,14 @@ def _judge_math(
 
 def _translatable(node: Node) -> bool:
     """Returns True if a symbolic engine has a counterpart of every part: values only, no unknown functions."""
-    return all(isinstance(part, _SYMBOLIC) for part in walk(node))
+    return all(isinstance(part, _SYMBOLIC) and not _indexes_a_symbol(part) for part in walk(node))
+
+
+def _indexes_a_symbol(node: Node) -> bool:
+    """Returns True for a sum over c_k: the symbol depends on the index only by its name."""
+    return isinstance(node, BigOp) and any(
+        node.variable in name.partition("_")[2] for name in free_symbols(node.body)
+    )
 
 
 def _answer_nodes(
@@ -189,7 +211,7 @@ def _answer_nodes(
     wanted = reference.readings[0]
     if isinstance(wanted, Const) and wanted.name == "empty" and means_empty(plain):
         return [wanted], _mismatch("words", "")
-    labelled = read_labelled(cleaned, Reading())
+    labelled = read_labelled(cleaned, Reading()) if _LABEL_LIKE.search(cleaned) else None
     if labelled is not None:
         return [labelled], _mismatch("structure", "")
     nodes = list[Node]()
@@ -234,7 +256,8 @@ def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:
     if decimal_comma:
         return [Reading(decimal_comma=True)]
     sequence = isinstance(wanted, Seq | Listing)
-    readings = [Reading(grouped=False), Reading()] if sequence else [Reading()]
+    grouping = sequence and "," in cleaned
+    readings = [Reading(grouped=False), Reading()] if grouping else [Reading()]
     scalar = wanted.body if isinstance(wanted, Quantity) else wanted
     whole = isinstance(scalar, Num) and isinstance(scalar.value, int)
     if not sequence and not isinstance(wanted, Sym) and not whole and _DECIMAL_COMMA.match(cleaned):

@@ -37,10 +37,13 @@ class Token(NamedTuple):
     """The number, for kind num."""
 
 
-_COLOR = re.compile(r"\\(?:text)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}|\\(?:hspace|vspace|label|tag|phantom|hphantom|vphantom)\*?\s*\{[^{}]*\}")
+_COLOR = re.compile(
+    r"\\(?:text)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}|\\(?:hspace|vspace|label|tag|phantom|hphantom|vphantom)\*?\s*\{[^{}]*\}"
+)
 _TEXT_DIGITS = re.compile(r"\\(?:text|mathrm)\s*\{\s*([0-9A-Za-z]+)\s*\}(?=\s*_)")
 _BASE_WORDS_AFTER = re.compile(
-    r"^\(?([0-9A-Fa-f]+)\)?\s*(?:\\text\s*\{)?\s*,?\s*\(?(?:in\s+)?base[\s}-]*(\d{1,2}|[a-z]+)\s*\}?\)?\.?$", re.IGNORECASE
+    r"^\(?([0-9A-Fa-f]+)\)?\s*(?:\\text\s*\{)?\s*,?\s*\(?(?:in\s+)?base[\s}-]*(\d{1,2}|[a-z]+)\s*\}?\)?\.?$",
+    re.IGNORECASE,
 )
 _DOUBLED = re.compile(r"\\{2,}(?=[A-Za-z])")
 _DECIMAL_BRACE_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
@@ -59,7 +62,14 @@ def clean(text: str) -> str:
     if "\\" in text:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
-        if "\\color" in text or "\\text" in text or "space" in text or "\\label" in text or "\\tag" in text or "phantom" in text:
+        if (
+            "\\color" in text
+            or "\\text" in text
+            or "space" in text
+            or "\\label" in text
+            or "\\tag" in text
+            or "phantom" in text
+        ):
             text = _COLOR.sub("", text)
         text = _TEXT_DIGITS.sub(r"\1", text.replace("\\!", ""))
     if "\\" in text or "~" in text:
@@ -126,6 +136,8 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_PLAIN_INTEGER = re.compile(r"(?!0[xXbB])\d{1,18}(?![\d.,'_eE~( ]|\\[,;: ]|\s+\d)")
+"""A whole number that nothing after it can change."""
 _EURO_PLAIN = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:,\d+)?")
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)(?![\d.A-Za-z_(])")
 _TRAIL = re.compile(r"\s*(?:\\ldots|\\dots|\\cdots|\.{3})")
@@ -139,7 +151,16 @@ _BASE_WORDS = {
 }  # fmt: skip
 _COMMAND = re.compile(r"\\([A-Za-z]+\*?|.)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]+")
-_GROUP_COMMANDS = FONT_COMMANDS | {"text", "mathrm", "rm", "operatorname", "mbox", "hbox", "mathcal", "mathbb"}
+_GROUP_COMMANDS = FONT_COMMANDS | {
+    "text",
+    "mathrm",
+    "rm",
+    "operatorname",
+    "mbox",
+    "hbox",
+    "mathcal",
+    "mathbb",
+}
 _TEXT_COMMANDS = {"text", "mathrm", "rm", "operatorname", "mbox", "hbox", "textbf", "textit", "textrm", "textsf",
                   "mathbf", "mathsf", "mathit", "textnormal", "textup", "emph", "texttt", "mathtt"}  # fmt: skip
 _ENVIRONMENT = re.compile(r"\s*\{([a-zA-Z]+\*?)\}")
@@ -150,7 +171,8 @@ def _integer(digits: str) -> int:
     if len(digits) <= 4_000:
         return int(digits)
     half = len(digits) // 2
-    return _integer(digits[:half]) * 10 ** (len(digits) - half) + _integer(digits[half:])
+    shift: int = 10 ** (len(digits) - half)
+    return _integer(digits[:half]) * shift + _integer(digits[half:])
 
 
 def _exact(digits: str) -> int | Fraction:
@@ -277,6 +299,20 @@ def _scan_prefixed(text: str, at: int) -> tuple[Node, int] | None:
     return BaseNum(digits.upper().lstrip("0") or "0", base), found.end()
 
 
+_OPERATORS = frozenset("+-*/^_=<>()[]{}|,;:!&'.%$€£¥₹")
+_PAIRS: dict[str, tuple[tuple[str, str], ...]] = {
+    "*": (("**", "^"),),
+    "<": (("<=", "leq"),),
+    ">": ((">=", "geq"),),
+    "!": (("!=", "neq"),),
+    "=": (("==", "="), ("=<", "leq"), ("=>", "geq")),
+    ".": (("...", "ldots"),),
+    "-": (("->", "to"),),
+    "+": (("+/-", "pm"), ("+-", "pm")),
+}
+"""What two or three characters stand for, by the first."""
+
+
 class _Lexer:
     def __init__(self, text: str, reading: Reading, *, prose: bool = False) -> None:
         self.text = text
@@ -314,6 +350,11 @@ class _Lexer:
         return self.tokens
 
     def scan_number(self) -> None:
+        plain = _PLAIN_INTEGER.match(self.text, self.at)
+        if plain and not self.reading.decimal_comma:
+            self.emit("num", plain.group(), Num(int(plain.group())))
+            self.at = plain.end()
+            return
         based = _scan_based(self.text, self.at) or _scan_prefixed(self.text, self.at)
         scanned = based or _scan_number(self.text, self.at, self.reading)
         if scanned is None:
@@ -333,21 +374,20 @@ class _Lexer:
         self.at = found.end()
 
     def scan_operator(self, char: str) -> None:
-        text = self.text
-        for pair, value in (("**", "^"), ("<=", "leq"), (">=", "geq"), ("!=", "neq"), ("==", "="), ("=<", "leq"),
-                            ("...", "ldots"), ("->", "to"), ("+-", "pm"), ("+/-", "pm"), ("=>", "geq")):  # fmt: skip
-            if text.startswith(pair, self.at):
-                if pair == "!=" and self.tokens and not self.spaced and self.tokens[-1].kind == "num":
+        for pair, value in _PAIRS.get(char, ()):
+            if self.text.startswith(pair, self.at):
+                if pair == "!=" and self.follows_number():
                     continue  # 5!=120 is a factorial.
-                kind = "op" if value in "^=" else "cmd"
-                self.emit(kind, value)
+                self.emit("op" if value in ("^", "=") else "cmd", value)
                 self.at += len(pair)
                 return
-        if char in "+-*/^_=<>()[]{}|,;:!&'.%$€£¥₹":
-            self.emit("op", char)
-            self.at += 1
-            return
-        raise NotMathError(f"a character outside the grammar: {char!r}")
+        if char not in _OPERATORS:
+            raise NotMathError(f"a character outside the grammar: {char!r}")
+        self.emit("op", char)
+        self.at += 1
+
+    def follows_number(self) -> bool:
+        return bool(self.tokens) and not self.spaced and self.tokens[-1].kind == "num"
 
     def scan_command(self) -> None:
         found = _COMMAND.match(self.text, self.at)
@@ -390,7 +430,9 @@ class _Lexer:
         while at < len(self.text) and self.text[at] == " ":
             at += 1
         if at >= len(self.text) or self.text[at] != "{":
-            if name in ("mathbb", "mathcal", "mathrm", "mathbf", "rm", "text") and at < len(self.text):
+            if name in ("mathbb", "mathcal", "mathrm", "mathbf", "rm", "text") and at < len(
+                self.text
+            ):
                 self.text_group(name, self.text[at])
                 self.at = at + 1
             return
@@ -409,6 +451,9 @@ class _Lexer:
             self.emit("cmd", f"{name}:{bare}")
             return True
         if name in _TEXT_COMMANDS:
+            if bare == "d" and name not in ("mathbf", "textbf"):
+                self.emit("cmd", "diff")
+                return True
             if len(bare) == 1 and bare in "ijk" and name in ("mathbf", "textbf"):
                 self.emit("cmd", f"unit:{bare}")
                 return True

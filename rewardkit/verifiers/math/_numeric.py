@@ -40,7 +40,18 @@ from rewardkit.verifiers.math._nodes import (
 from rewardkit.verifiers.math._rewrite import contains
 from rewardkit.verifiers.math._units import parse_unit
 
-__all__ = ["DIGITS", "POSITIVE", "SIGNED", "WHOLE", "Evaluator", "Value", "compare", "context", "is_real", "sample_points"]
+__all__ = [
+    "DIGITS",
+    "POSITIVE",
+    "SIGNED",
+    "WHOLE",
+    "Evaluator",
+    "Value",
+    "compare",
+    "context",
+    "is_real",
+    "sample_points",
+]
 
 POSITIVE, SIGNED, WHOLE = range(3), range(3, 12), range(12, 20)
 POINTS = 20
@@ -198,7 +209,7 @@ class Evaluator:
             raise TooLargeError("a power beyond e^(10^15)")
         odd = _odd_root(exponent_node)
         if odd and is_real(base) and base.real < 0:
-            root = -(((-base.real)) ** (exponent / odd[0]))
+            root = -((-base.real) ** (exponent / odd[0]))
             return root if odd[0] == 1 else root ** odd[0]
         return base**exponent
 
@@ -241,7 +252,9 @@ class Evaluator:
         size = len(matrix.rows)
         if size != len(matrix.rows[0]) or size > 8:
             raise UnsupportedError("a determinant that is not square or above 8 × 8")
-        return self.ctx.det(self.ctx.matrix([[self.value(cell) for cell in row] for row in matrix.rows]))
+        return self.ctx.det(
+            self.ctx.matrix([[self.value(cell) for cell in row] for row in matrix.rows])
+        )
 
     def at(self, name: str, value: Any, body: Node) -> Value:
         before = self.symbols.get(name)
@@ -312,7 +325,9 @@ class Evaluator:
             infinite = isinstance(bare, Const) and bare.name == "inf"
             ends.append(sign * small.ctx.inf if infinite else small.value(end))
         try:
-            total, error = small.ctx.quad(lambda x: small.at(node.variable, x, node.body), ends, error=True)
+            total, error = small.ctx.quad(
+                lambda x: small.at(node.variable, x, node.body), ends, error=True
+            )
         except (ValueError, ZeroDivisionError, TypeError):
             raise UndefinedValueError("an integral that does not exist") from None
         if error > 1e-10 * (1 + abs(total)):
@@ -327,7 +342,9 @@ class Evaluator:
         values = []
         for power in (8, 10, 12):
             step = ctx.mpf(10) ** -power
-            values.append(self.at(node.variable, 1 / step if infinite else point + side * step, node.body))
+            values.append(
+                self.at(node.variable, 1 / step if infinite else point + side * step, node.body)
+            )
         if abs(values[2] - values[1]) > abs(values[1] - values[0]) * 0.1 + ctx.mpf(10) ** -14:
             raise UndefinedValueError("a limit that does not settle")
         drift = (values[2] - values[1]) / 99
@@ -347,7 +364,10 @@ class Evaluator:
         if not isinstance(node, Rel):
             raise UnsupportedError("a condition that is no relation")
         sides = [self.value(side).real for side in node.sides]
-        return all(compare(op, a, b, 1 / self.limit) for op, a, b in zip(node.ops, sides, sides[1:], strict=False))
+        return all(
+            compare(op, a, b, 1 / self.limit)
+            for op, a, b in zip(node.ops, sides, sides[1:], strict=False)
+        )
 
 
 def compare(op: str, left: Any, right: Any, tolerance: Any) -> bool:
@@ -380,9 +400,20 @@ def _odd_root(exponent: Node) -> tuple[int, int] | None:
     if isinstance(exponent, Neg):
         inner = _odd_root(exponent.body)
         return None if inner is None else (-inner[0], inner[1])
-    if isinstance(exponent, Div) and isinstance(exponent.top, Num) and isinstance(exponent.bottom, Num):
+    if (
+        isinstance(exponent, Div)
+        and isinstance(exponent.top, Num)
+        and isinstance(exponent.bottom, Num)
+    ):
         top, bottom = exponent.top.value, exponent.bottom.value
-        if isinstance(top, int) and isinstance(bottom, int) and bottom % 2 and bottom > 1 and abs(top) < 1000 and top:
+        if (
+            isinstance(top, int)
+            and isinstance(bottom, int)
+            and bottom % 2
+            and bottom > 1
+            and abs(top) < 1000
+            and top
+        ):
             return top, bottom
     return None
 
@@ -431,11 +462,36 @@ def _whole(name: str) -> Callable[..., Value]:
 
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
-    **{name: _trigonometric(name) for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch")},  # fmt: skip
+    **{
+        name: _trigonometric(name)
+        for name in (
+            "sin",
+            "cos",
+            "tan",
+            "cot",
+            "sec",
+            "csc",
+            "sinh",
+            "cosh",
+            "tanh",
+            "coth",
+            "sech",
+            "csch",
+        )
+    },  # fmt: skip
     **{
         "arc" + name: (lambda ctx, v, n=short: getattr(ctx, n)(v))
-        for name, short in (("sin", "asin"), ("cos", "acos"), ("tan", "atan"), ("cot", "acot"), ("sec", "asec"),
-                            ("csc", "acsc"), ("sinh", "asinh"), ("cosh", "acosh"), ("tanh", "atanh"))
+        for name, short in (
+            ("sin", "asin"),
+            ("cos", "acos"),
+            ("tan", "atan"),
+            ("cot", "acot"),
+            ("sec", "asec"),
+            ("csc", "acsc"),
+            ("sinh", "asinh"),
+            ("cosh", "acosh"),
+            ("tanh", "atanh"),
+        )
     },  # fmt: skip
     "ln": lambda ctx, v: ctx.log(v),
     "log": lambda ctx, v: ctx.log(v),

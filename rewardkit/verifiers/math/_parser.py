@@ -1,12 +1,12 @@
 """The grammar of answers: recursive descent over the tokens, linear in their number, bounded in depth.
 
-    listing   relation, relation; relation and relation or relation
-    relation  set = set < set …          (also ∈, ≡ … (mod m), ≈)
-    set       ratio ∪ ratio ∩ ratio ∖ ratio
-    ratio     sum : sum
-    sum       term + term − term ± term
-    term      factor · factor / factor   (also by juxtaposition; a unit phrase ends a term)
-    factor    atom ^ exponent ! % °
+listing   relation, relation; relation and relation or relation
+relation  set = set < set …          (also ∈, ≡ … (mod m), ≈)
+set       ratio ∪ ratio ∩ ratio ∖ ratio
+ratio     sum : sum
+sum       term + term − term ± term
+term      factor · factor / factor   (also by juxtaposition; a unit phrase ends a term)
+factor    atom ^ exponent ! % °
 """
 
 from fractions import Fraction
@@ -74,7 +74,10 @@ class _Parser(AtomParser):
         if self.at_op(",") or self.at_op(";") or self.at_cmd("newline"):
             value = "," if token.kind == "cmd" else token.value
             self.take()
-            if self.peek.kind in ("word", "prose", "cmd") and self.peek.value.lower() in ("and", "or"):
+            if self.peek.kind in ("word", "prose", "cmd") and self.peek.value.lower() in (
+                "and",
+                "or",
+            ):
                 return self.take().value.lower()
             return value
         if self.at_op("&") and not self.cells:
@@ -95,7 +98,11 @@ class _Parser(AtomParser):
                 self.at = mark if join in ("and", "or") else self.at
                 break
             following = self.item()
-            if join == "and" and isinstance(items[-1], Quantity) and isinstance(following, Quantity):
+            if (
+                join == "and"
+                and isinstance(items[-1], Quantity)
+                and isinstance(following, Quantity)
+            ):
                 merged = _merged(items[-1], following)
                 if merged is not None:
                     items[-1] = merged
@@ -115,7 +122,11 @@ class _Parser(AtomParser):
     def item(self) -> Node:
         node = self.relation()
         conditions = list[Node]()
-        while self.peek.kind in ("word", "prose") and self.peek.value.lower() in _CONDITIONS or self.at_cmd("forall"):
+        while (
+            self.peek.kind in ("word", "prose")
+            and self.peek.value.lower() in _CONDITIONS
+            or self.at_cmd("forall")
+        ):
             self.take()
             while self.peek.kind in ("word", "prose") and self.peek.value.lower() in (
                 "all", "any", "every", "some", "each", "that", "real", "integer", "integers", "numbers", "is", "an", "positive",
@@ -124,7 +135,11 @@ class _Parser(AtomParser):
             if self.closes_here():
                 break
             conditions.append(self.relation())
-            while self.peek.kind == "prose" and not self.closes_here() and self.peek.value.lower() not in ("and", "or"):
+            while (
+                self.peek.kind == "prose"
+                and not self.closes_here()
+                and self.peek.value.lower() not in ("and", "or")
+            ):
                 self.take()
         return Quantifier(node, tuple(conditions)) if conditions else node
 
@@ -167,7 +182,11 @@ class _Parser(AtomParser):
         node = self.ratio()
         while True:
             op = _SET_OPERATORS.get(self.peek.value) if self.peek.kind == "cmd" else None
-            if op is None and self.peek.value in ("U", "u", "∪", "union") and isinstance(node, Seq | SetOp):
+            if (
+                op is None
+                and self.peek.value in ("U", "u", "∪", "union")
+                and isinstance(node, Seq | SetOp)
+            ):
                 op = "cup"
             if op is None:
                 return node
@@ -220,7 +239,9 @@ class _Parser(AtomParser):
 
     def term(self) -> Node:
         node = self.factor()
-        last_is_integer = isinstance(node, Num) and node.places is None and isinstance(node.value, int)
+        last_is_integer = (
+            isinstance(node, Num) and node.places is None and isinstance(node.value, int)
+        )
         while True:
             if self.at_op("*"):
                 self.take()
@@ -237,7 +258,11 @@ class _Parser(AtomParser):
                 node = _joined(node, self.term())
             elif self.unit_starts(node):
                 node = self.quantity(node)
-            elif last_is_integer and isinstance(node, Num) and (mixed := self.mixed_number(node)) is not None:
+            elif (
+                last_is_integer
+                and isinstance(node, Num)
+                and (mixed := self.mixed_number(node)) is not None
+            ):
                 node = mixed
             elif self.starts_factor():
                 right = self.factor()
@@ -289,7 +314,9 @@ class _Parser(AtomParser):
             word = token.value
             if word == "in" and self.tokens[self.at + 1].kind not in ("end", "num"):
                 return False
-            numeric = isinstance(node, Num) or self.tokens[self.at - 1].kind == "num" or token.spaced
+            numeric = (
+                isinstance(node, Num) or self.tokens[self.at - 1].kind == "num" or token.spaced
+            )
             return numeric and (word in SCALES or (is_unit_word(word) and not self.integrals))
         return False
 
@@ -307,7 +334,9 @@ class _Parser(AtomParser):
             if token.kind in ("prose", "word"):
                 if word in ("and", "or", "to") or word in _CONDITIONS:
                     break
-                if token.kind == "word" and not (is_unit_word(token.value) or word in SCALES or words):
+                if token.kind == "word" and not (
+                    is_unit_word(token.value) or word in SCALES or words
+                ):
                     break
                 self.take()
                 if word in SCALES and not words:
@@ -316,15 +345,30 @@ class _Parser(AtomParser):
                     return self.percent_of(node)
                 else:
                     words.append(token.value)
-            elif token.kind == "op" and token.value == "/" and words and self.tokens[self.at + 1].kind in ("prose", "word"):
+            elif (
+                token.kind == "op"
+                and token.value == "/"
+                and words
+                and self.tokens[self.at + 1].kind in ("prose", "word")
+            ):
                 self.take()
                 words.append("/")
-            elif token.kind == "op" and token.value == "*" and words and self.tokens[self.at + 1].kind == "prose":
+            elif (
+                token.kind == "op"
+                and token.value == "*"
+                and words
+                and self.tokens[self.at + 1].kind == "prose"
+            ):
                 self.take()
             elif token.kind == "op" and token.value == "^" and words:
                 self.take()
                 words[-1] += "^" + self.unit_power()
-            elif token.kind == "op" and token.value == "." and words and self.tokens[self.at + 1].kind in ("prose", "word"):
+            elif (
+                token.kind == "op"
+                and token.value == "."
+                and words
+                and self.tokens[self.at + 1].kind in ("prose", "word")
+            ):
                 self.take()  # a.m., sq. ft.
             else:
                 break
@@ -349,7 +393,12 @@ def _proper(part: Node) -> Fraction | None:
     """Returns a fraction of whole literals below one, as in a mixed number."""
     if isinstance(part, Div) and isinstance(part.top, Num) and isinstance(part.bottom, Num):
         top, bottom = part.top, part.bottom
-        if top.places is None and bottom.places is None and isinstance(top.value, int) and isinstance(bottom.value, int):
+        if (
+            top.places is None
+            and bottom.places is None
+            and isinstance(top.value, int)
+            and isinstance(bottom.value, int)
+        ):
             if 0 < top.value < bottom.value:
                 return Fraction(top.value, bottom.value)
     return None
@@ -359,8 +408,14 @@ def _joined(first: Quantity, second: Node) -> Node:
     """Returns 1 hour 45 minutes, 5 ft 3 in as one quantity in the first unit."""
     if isinstance(second, Quantity):
         large, small = parse_unit(first.unit), parse_unit(second.unit)
-        if large.dimension and large.dimension == small.dimension and large.pi_power == small.pi_power:
-            return Quantity(Add((first.body, Mul((second.body, Num(small.factor / large.factor))))), first.unit)
+        if (
+            large.dimension
+            and large.dimension == small.dimension
+            and large.pi_power == small.pi_power
+        ):
+            return Quantity(
+                Add((first.body, Mul((second.body, Num(small.factor / large.factor))))), first.unit
+            )
     raise NotMathError("two values side by side")
 
 

@@ -49,6 +49,7 @@ Kind = Literal["math", "options", "clock", "date", "truth", "text", "opaque"]
 _TRUTHS = {"yes": "yes", "no": "no", "true": "true", "false": "false"}
 _BOX_POLICY = AnswerPolicy(box_only=True)
 _SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
+_GROUPING = re.compile(r"\d,\d{3}")
 _LATEX_COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
@@ -144,7 +145,9 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
     canonical = squeeze(cleaned)
     plain = plain_text(cleaned)
 
-    def made(kind: Kind, *, value: Any = None, readings: tuple[Node, ...] = (), warning: str = "") -> MathReference:
+    def made(
+        kind: Kind, *, value: Any = None, readings: tuple[Node, ...] = (), warning: str = ""
+    ) -> MathReference:
         warnings = (warning,) if warning else ()
         scalars = {part: Scalar(part) for reading in readings for part in walk(reading)}
         return MathReference(text, kind, readings, value, canonical, warnings, tolerance, scalars)
@@ -154,7 +157,9 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
     if plain.lower() in ("nan", "none", "null", "n/a", "unknown", "?"):
         if plain.lower() != "none":
             raise InvalidReferenceError(f"a math reference that is a placeholder: {text[:60]!r}")
-    if re.fullmatch(r"\(?[a-dA-J]\)?|\(?[A-J]\)?(?:\s*(?:,|;|and|&)+\s*(?:and\s+)?\(?[A-J]\)?)*", plain):
+    if re.fullmatch(
+        r"\(?[a-dA-J]\)?|\(?[A-J]\)?(?:\s*(?:,|;|and|&)+\s*(?:and\s+)?\(?[A-J]\)?)*", plain
+    ):
         return made("options", value=read_options(plain))
     truth = _TRUTHS.get(normal_text(plain))
     if truth:
@@ -167,13 +172,17 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
         return made("date", value=date)
     readings, problem = _readings(cleaned, plain)
     if clock and re.fullmatch(r"\d{1,2}:[0-5]\d", plain):
-        return made("clock", value=clock, readings=readings, warning="read as a time of day or as a ratio")
+        return made(
+            "clock", value=clock, readings=readings, warning="read as a time of day or as a ratio"
+        )
     if readings:
         return made("math", readings=readings, warning=_ambiguity(cleaned, readings))
     words = normal_text(plain)
     if re.search(r"[^\W\d_]{2}", words) and not _LATEX_COMMAND.search(plain):
         return made("text", value=words)
-    return made("opaque", warning=f"not understood ({problem}); only an identical answer is accepted")
+    return made(
+        "opaque", warning=f"not understood ({problem}); only an identical answer is accepted"
+    )
 
 
 def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
@@ -191,7 +200,8 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
         return (labelled,), ""
     first = Reading(grouped=not re.match(r"^\\?[(\[{]", cleaned))
     nodes, problem = list[Node](), ""
-    for reading in (first, Reading(grouped=not first.grouped)):
+    grouping = bool(_GROUPING.search(cleaned))
+    for reading in (first, Reading(grouped=not first.grouped)) if grouping else (Reading(),):
         try:
             node = read_math(cleaned, reading)
         except (NotMathError, TooLargeError) as error:
@@ -204,7 +214,11 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
 
 def _is_prose(node: Node, plain: str) -> bool:
     """Returns True if letters that were read as a product are a word: `odd`, `red`."""
-    return bool(re.fullmatch(r"[A-Za-z]{3}", plain)) and plain.lower() in _SHORT_WORDS and not isinstance(node, Sym)
+    return (
+        bool(re.fullmatch(r"[A-Za-z]{3}", plain))
+        and plain.lower() in _SHORT_WORDS
+        and not isinstance(node, Sym)
+    )
 
 
 _SHORT_WORDS = frozenset(
@@ -248,7 +262,11 @@ def read_labelled(cleaned: str, reading: Reading) -> Labelled | None:
 def _ambiguity(cleaned: str, readings: tuple[Node, ...]) -> str:
     if len(readings) > 1:
         return "has two readings: a number with thousands separators, or a list"
-    if isinstance(readings[0], Ratio) and len(readings[0].parts) == 2 and re.fullmatch(r"\d+:\d+", cleaned):
+    if (
+        isinstance(readings[0], Ratio)
+        and len(readings[0].parts) == 2
+        and re.fullmatch(r"\d+:\d+", cleaned)
+    ):
         return ""
     return ""
 

@@ -3,9 +3,21 @@
 from fractions import Fraction
 from functools import cached_property
 
-from rewardkit.verifiers.math._decision import Decision, Tolerance, different, equal, oversized, undecided
+from rewardkit.verifiers.math._decision import (
+    Decision,
+    Tolerance,
+    different,
+    equal,
+    oversized,
+    undecided,
+)
 from rewardkit.verifiers.math._exact import Rational, exact_value, fingerprint
-from rewardkit.verifiers.math._limits import Meter, TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._limits import (
+    Meter,
+    TooLargeError,
+    UndefinedValueError,
+    UnsupportedError,
+)
 from rewardkit.verifiers.math._nodes import (
     BigOp,
     Call,
@@ -19,7 +31,15 @@ from rewardkit.verifiers.math._nodes import (
     Pow,
     children,
 )
-from rewardkit.verifiers.math._numeric import DIGITS, POSITIVE, SIGNED, WHOLE, Evaluator, Value, is_real
+from rewardkit.verifiers.math._numeric import (
+    DIGITS,
+    POSITIVE,
+    SIGNED,
+    WHOLE,
+    Evaluator,
+    Value,
+    is_real,
+)
 from rewardkit.verifiers.math._rewrite import contains, free_symbols
 
 __all__ = ["Scalar", "compare_scalars", "infinity_sign", "is_literal"]
@@ -135,7 +155,11 @@ def _last_place(node: Node) -> Fraction | None:
                 power = exact_value(exponent)
             except (UnsupportedError, TooLargeError, UndefinedValueError):
                 return None
-            return inner * Fraction(10) ** power if inner is not None and isinstance(power, int) and abs(power) < 5000 else None
+            return (
+                inner * Fraction(10) ** power
+                if inner is not None and isinstance(power, int) and abs(power) < 5000
+                else None
+            )
         case _:
             return None
 
@@ -198,13 +222,19 @@ def compare_scalars(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> 
     return _compare_expressions(reference, answer, tolerance)
 
 
-def _near_rationals(reference: Scalar, answer: Scalar, left: Rational, right: Rational, tolerance: Tolerance) -> bool:
+def _near_rationals(
+    reference: Scalar, answer: Scalar, left: Rational, right: Rational, tolerance: Tolerance
+) -> bool:
     gap = abs(Fraction(left) - right)
     if tolerance.significant_figures is not None:
-        return 2 * gap * 10 ** (tolerance.significant_figures - 1) <= abs(left)
+        return bool(2 * gap * 10 ** (tolerance.significant_figures - 1) <= abs(left))
     given, written = reference.unit_in_last_place, answer.unit_in_last_place
     if written is not None and given is None:
-        return not _terminates(left) and _significant(answer) >= tolerance.approximation_digits and gap < written
+        return (
+            not _terminates(left)
+            and _significant(answer) >= tolerance.approximation_digits
+            and gap < written
+        )
     if given is None or 2 * gap > given:
         return False
     if _is_approximate(reference) or (_is_approximate(answer) and _significant(reference) >= 3):
@@ -298,5 +328,7 @@ def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> 
             return different("numeric", f"the values differ{where}")
         seen += 1
     if seen >= (1 if constant else 2):
-        return equal("numeric", "equal to 30 digits" if constant else f"equal at {seen} sample points")
+        return equal(
+            "numeric", "equal to 30 digits" if constant else f"equal at {seen} sample points"
+        )
     return undecided("numeric", "no point where both have a value")

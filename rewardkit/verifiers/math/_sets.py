@@ -2,9 +2,15 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from rewardkit.verifiers.math._limits import Meter, TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._limits import (
+    Meter,
+    TooLargeError,
+    UndefinedValueError,
+    UnsupportedError,
+)
 from rewardkit.verifiers.math._nodes import (
     Add,
     Builder,
@@ -99,7 +105,9 @@ def _build(points: Iterable[Any], member: Callable[[Any], bool]) -> RealSet:
             gaps.append(ordered[-1] + 1 + abs(ordered[-1]) / 7)
         else:
             gaps.append(ordered[index - 1] + (ordered[index] - ordered[index - 1]) * 5 / 11)
-    return RealSet(tuple(ordered), tuple(member(p) for p in ordered), tuple(member(g) for g in gaps))
+    return RealSet(
+        tuple(ordered), tuple(member(p) for p in ordered), tuple(member(g) for g in gaps)
+    )
 
 
 def _line() -> RealSet:
@@ -159,9 +167,13 @@ class _Builder:
             case SetOp("cap", parts):
                 return self.combine([self.build(p) for p in parts], all)
             case SetOp(_, (whole, *rest)):
-                return self.combine([self.build(p) for p in (whole, *rest)], lambda m: m[0] and not any(m[1:]))
+                return self.combine(
+                    [self.build(p) for p in (whole, *rest)], lambda m: m[0] and not any(m[1:])
+                )
             case Add((whole, Neg(removed))):
-                return self.combine([self.build(whole), self.build(removed)], lambda m: m[0] and not m[1])
+                return self.combine(
+                    [self.build(whole), self.build(removed)], lambda m: m[0] and not m[1]
+                )
             case Rel((Sym(), target), ("in",)):
                 return self.build(target)
             case Rel((Sym(), target), ("notin",)):
@@ -195,8 +207,16 @@ class _Builder:
         points = [p for p in (left, right) if p is not None]
 
         def member(x: Any) -> bool:
-            above = left is None or (x > left and not _close(x, left)) or (closed_low and _close(x, left))
-            below = right is None or (x < right and not _close(x, right)) or (closed_high and _close(x, right))
+            above = (
+                left is None
+                or (x > left and not _close(x, left))
+                or (closed_low and _close(x, left))
+            )
+            below = (
+                right is None
+                or (x < right and not _close(x, right))
+                or (closed_high and _close(x, right))
+            )
             return bool(above and below)
 
         return _build(points, member)
@@ -209,7 +229,11 @@ class _Builder:
             if isinstance(item, Rel):
                 subject = item
                 shared.append(item)
-            elif isinstance(subject, Rel) and len(subject.ops) == 1 and not isinstance(item, Seq | SetOp):
+            elif (
+                isinstance(subject, Rel)
+                and len(subject.ops) == 1
+                and not isinstance(item, Seq | SetOp)
+            ):
                 shared.append(Rel((subject.sides[0], item), subject.ops))
             else:
                 shared.append(item)
@@ -217,12 +241,18 @@ class _Builder:
         if "or" in joins:
             return self.combine(sets, any)
         both = self.combine(sets, all)
-        return self.combine(sets, any) if both.empty and ("," in joins or ";" in joins or "and" in joins) else both
+        return (
+            self.combine(sets, any)
+            if both.empty and ("," in joins or ";" in joins or "and" in joins)
+            else both
+        )
 
     def conditioned(self, body: Node, conditions: tuple[Node, ...]) -> RealSet:
         sets = [self.build(body)] if not isinstance(body, Sym) else []
         for condition in conditions:
-            if isinstance(condition, Sym) or (isinstance(condition, Rel) and condition.sides[-1] == Const("R")):
+            if isinstance(condition, Sym) or (
+                isinstance(condition, Rel) and condition.sides[-1] == Const("R")
+            ):
                 continue
             sets.append(self.build(condition))
         return self.combine(sets, all) if sets else _line()
@@ -247,7 +277,8 @@ class _Builder:
             except (UndefinedValueError, UnsupportedError):
                 return False
             return all(
-                compare(op, a, b, _TOLERANCE) for op, a, b in zip(node.ops, values, values[1:], strict=False)
+                compare(op, a, b, _TOLERANCE)
+                for op, a, b in zip(node.ops, values, values[1:], strict=False)
             )
 
         points = list[Any]()
@@ -257,9 +288,9 @@ class _Builder:
                     top, bottom = _as_fraction(variant)
                     for part in (top, bottom):
                         if free_symbols(part):
-                            points += self.roots(lambda x, a=part: side(a, x))
+                            points += self.roots(partial(side, part))
             for part in {inner for whole in node.sides for inner in _turning_parts(whole)}:
-                points += self.roots(lambda x, a=part: side(a, x))
+                points += self.roots(partial(side, part))
         except TooLargeError as error:
             raise UnsupportedError(str(error)) from None
         return _build(points, member)
@@ -302,7 +333,11 @@ def _without_bars(node: Node) -> list[Node]:
         return [node]
     first = bars[-1]
     inner = first.args[0]
-    return [deep for choice in (inner, Neg(inner)) for deep in _without_bars(replace(node, {first: choice}))]
+    return [
+        deep
+        for choice in (inner, Neg(inner))
+        for deep in _without_bars(replace(node, {first: choice}))
+    ]
 
 
 def _as_fraction(node: Node) -> tuple[Node, Node]:

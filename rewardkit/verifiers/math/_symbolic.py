@@ -131,7 +131,9 @@ def _big(node: BigOp) -> Any:
     if node.name == "lim":
         side = "-" if node.high == Neg(Num(1)) or node.high == Num(-1) else "+"
         point = to_sympy(node.low) if node.low is not None else sympy.S.Zero
-        return sympy.limit(body, variable, point, "+-" if node.high is None and point.is_finite else side)
+        return sympy.limit(
+            body, variable, point, "+-" if node.high is None and point.is_finite else side
+        )
     if node.low is None or node.high is None:
         if node.name != "int":
             raise _NoTranslationError("a range is missing")
@@ -145,8 +147,14 @@ def _call(name: str, args: list[Any]) -> Any:
     import sympy
 
     functions: dict[str, Callable[..., Any]] = {
-        **{n: getattr(sympy, n) for n in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth")},
-        **{"arc" + n: getattr(sympy, "a" + n) for n in ("sin", "cos", "tan", "cot", "sinh", "cosh", "tanh")},
+        **{
+            n: getattr(sympy, n)
+            for n in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth")
+        },
+        **{
+            "arc" + n: getattr(sympy, "a" + n)
+            for n in ("sin", "cos", "tan", "cot", "sinh", "cosh", "tanh")
+        },
         "ln": sympy.log,
         "log": sympy.log,
         "logb": lambda value, base: sympy.log(value) / sympy.log(base),

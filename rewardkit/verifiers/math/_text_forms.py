@@ -24,7 +24,9 @@ __all__ = [
     "strip_lead_in",
 ]
 
-_COMMAND_GROUP = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathsf|mathit|rm|bf|operatorname|mbox|hbox|textrm|textnormal|boldsymbol|emph|underline|boxed|fbox|textup)\s*\{([^{}]*)\}")
+_COMMAND_GROUP = re.compile(
+    r"\\(?:text|textbf|textit|mathrm|mathbf|mathsf|mathit|rm|bf|operatorname|mbox|hbox|textrm|textnormal|boldsymbol|emph|underline|boxed|fbox|textup)\s*\{([^{}]*)\}"
+)
 _SPACES = re.compile(r"\\[ ,;:!]|~|\\(?:quad|qquad|left|right|displaystyle)\b|[ \t\n\r\f\v]+")
 
 
@@ -40,7 +42,7 @@ def plain_text(text: str) -> str:
             break
     text = text.replace("\\$", "\0").replace("$", " ").replace("\0", "$")
     text = text.replace("\\(", " ").replace("\\)", " ").replace("\\[", " ").replace("\\]", " ")
-    text = _SPACES.sub(" ", text).replace("**", "").strip(" .,;:!*`\"")
+    text = _SPACES.sub(" ", text).replace("**", "").strip(' .,;:!*`"')
     text = re.sub(r"\s+([,.;:])", r"\1", text)
     return re.sub(r"\(\s+|\s+\)", lambda m: m.group().strip(), text).strip()
 
@@ -75,7 +77,9 @@ def strip_lead_in(text: str, *, long: bool = False) -> str:
 
 _OPTION = r"(?:\(\s*([A-Ja-j])\s*\)|\[([A-Ja-j])\]|\b([A-J])\b)"
 _OPTION_WHOLE = re.compile(
-    r"^(?:(?:the\s+)?(?:correct\s+)?(?:option|choice|answer|letter)s?\s*(?:is|are|:)?\s*)*" + _OPTION + r"\s*(?P<rest>.*)$",
+    r"^(?:(?:the\s+)?(?:correct\s+)?(?:option|choice|answer|letter)s?\s*(?:is|are|:)?\s*)*"
+    + _OPTION
+    + r"\s*(?P<rest>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 _OPTION_LIST = re.compile(
@@ -107,7 +111,14 @@ def read_options(plain: str) -> tuple[str, ...] | None:
     letter = next(g for g in found.groups()[:3] if g)
     bracketed = found[3] is None
     rest = found["rest"].strip()
-    if rest and not bracketed and rest[0] not in ".:)-–—,=" and not found.group().lower().startswith(("option", "choice", "the", "answer", "correct", "letter")):
+    if (
+        rest
+        and not bracketed
+        and rest[0] not in ".:)-–—,="
+        and not found.group()
+        .lower()
+        .startswith(("option", "choice", "the", "answer", "correct", "letter"))
+    ):
         return None
     if rest and _MARKED_LETTER.search(rest):
         others = {re.sub(r"[^A-Ja-j]", "", m).upper() for m in _MARKED_LETTER.findall(rest)}
@@ -135,7 +146,11 @@ class Clock:
     def _hours(self) -> frozenset[int]:
         if self.half:
             return frozenset((self.hour % 12 + (12 if self.half == "pm" else 0),))
-        return frozenset((self.hour,)) if self.hour > 12 or self.hour == 0 else frozenset((self.hour, self.hour + 24))
+        return (
+            frozenset((self.hour,))
+            if self.hour > 12 or self.hour == 0
+            else frozenset((self.hour, self.hour + 24))
+        )
 
 
 _CLOCK = re.compile(
@@ -164,7 +179,14 @@ def read_clock(plain: str) -> Clock | None:
     if hour > 24 or minute > 59 or second > 59:
         return None
     half = (found["half"] or "").replace(".", "").replace(" ", "")
-    half = {"am": "am", "pm": "pm", "inthemorning": "am", "intheafternoon": "pm", "intheevening": "pm", "atnight": "pm"}.get(half, "")
+    half = {
+        "am": "am",
+        "pm": "pm",
+        "inthemorning": "am",
+        "intheafternoon": "pm",
+        "intheevening": "pm",
+        "atnight": "pm",
+    }.get(half, "")
     if hour > 12:
         half = ""
     return Clock(hour, minute, second, half)
@@ -190,8 +212,14 @@ _MONTH = "(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+)?"
 _DATES = [
-    re.compile(rf"^(?:on\s+)?{_WEEKDAY}{_MONTH}\s+(?:the\s+)?{_DAY}(?:\s*,?\s+(?P<year>\d{{4}}))?$", re.IGNORECASE),
-    re.compile(rf"^(?:on\s+)?{_WEEKDAY}(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s+(?P<year>\d{{4}}))?$", re.IGNORECASE),
+    re.compile(
+        rf"^(?:on\s+)?{_WEEKDAY}{_MONTH}\s+(?:the\s+)?{_DAY}(?:\s*,?\s+(?P<year>\d{{4}}))?$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"^(?:on\s+)?{_WEEKDAY}(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s+(?P<year>\d{{4}}))?$",
+        re.IGNORECASE,
+    ),
     re.compile(rf"^{_MONTH},?\s+(?P<year>\d{{4}})$", re.IGNORECASE),
     re.compile(r"^(?P<year>\d{4})[-/.](?P<number>\d{1,2})[-/.](?P<day>\d{1,2})$"),
     re.compile(r"^(?P<number>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})$"),
@@ -215,12 +243,33 @@ def read_date(plain: str) -> Date | None:
 _ONES = {word: n for n, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen".split())}  # fmt: skip
-_TENS = {word: 10 * n for n, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)}
-_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_TENS = {
+    word: 10 * n
+    for n, word in enumerate(
+        "twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2
+    )
+}
+_SCALES = {
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
 _PARTS = {
     **{"half": 2, "halves": 2, "quarter": 4, "quarters": 4},
-    **{w: n for n, w in enumerate("third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=3)},
-    **{w + "s": n for n, w in enumerate("third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=3)},
+    **{
+        w: n
+        for n, w in enumerate(
+            "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=3
+        )
+    },
+    **{
+        w + "s": n
+        for n, w in enumerate(
+            "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=3
+        )
+    },
     **{"hundredth": 100, "hundredths": 100, "thousandth": 1000, "thousandths": 1000},
 }
 
@@ -228,7 +277,11 @@ _PARTS = {
 def read_number_words(plain: str) -> int | Fraction | None:
     """Returns the number that English words spell, or None.
 
-    >>> read_number_words("forty-seven"), read_number_words("three and a half"), read_number_words("minus two thirds")
+    >>> (
+    ...     read_number_words("forty-seven"),
+    ...     read_number_words("three and a half"),
+    ...     read_number_words("minus two thirds"),
+    ... )
     (47, Fraction(7, 2), Fraction(-2, 3))
     """
     words = re.sub(r"[-–,]", " ", plain.lower()).split()
@@ -254,7 +307,10 @@ def _fraction_words(words: list[str], sign: int) -> Fraction | None:
     bottom = _PARTS[words[-1]]
     rest = words[:-1]
     whole = 0
-    if "and" in rest and (head := _whole(rest[: len(rest) - rest[::-1].index("and") - 1])) is not None:
+    if (
+        "and" in rest
+        and (head := _whole(rest[: len(rest) - rest[::-1].index("and") - 1])) is not None
+    ):
         whole, rest = head, rest[len(rest) - rest[::-1].index("and") :]
     top = 1 if rest in ([], ["a"], ["an"]) else _whole(rest)
     return None if top is None else sign * (whole + Fraction(top, bottom))
@@ -345,7 +401,9 @@ def split_labels(text: str) -> list[tuple[str, str]] | None:
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         body = flat[mark.end() : following.start() if following else len(flat)]
         label = (mark["round"] or mark["bare"] or mark["word"] or "").lower()
-        body = re.sub(r"^\s*(?:and|,|;)+|(?:\band\b|[,;.\s])+$", "", body.strip(), flags=re.IGNORECASE).strip()
+        body = re.sub(
+            r"^\s*(?:and|,|;)+|(?:\band\b|[,;.\s])+$", "", body.strip(), flags=re.IGNORECASE
+        ).strip()
         if not body:
             return None
         pairs.append((_SYNONYMS.get(label, label), body))

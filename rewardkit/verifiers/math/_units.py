@@ -102,7 +102,19 @@ peso MXN; MXN; 1
 _PREFIXED = ("m", "g", "s", "L", "l", "A", "mol", "N", "J", "cal", "eV", "W", "Pa", "Hz", "C", "V", "F", "T", "B", "bit",
              "meter", "metre", "gram", "liter", "litre", "second", "watt", "joule", "pascal", "hertz", "volt", "byte",
              "newton", "calorie", "ohm", "bar", "ampere", "amp", "mole", "gramme")  # fmt: skip
-_SHORT = {"T": 12, "G": 9, "M": 6, "k": 3, "h": 2, "d": -1, "c": -2, "m": -3, "u": -6, "n": -9, "p": -12}
+_SHORT = {
+    "T": 12,
+    "G": 9,
+    "M": 6,
+    "k": 3,
+    "h": 2,
+    "d": -1,
+    "c": -2,
+    "m": -3,
+    "u": -6,
+    "n": -9,
+    "p": -12,
+}
 _LONG = {"tera": 12, "giga": 9, "mega": 6, "kilo": 3, "hecto": 2, "deca": 1, "deci": -1, "centi": -2, "milli": -3,
          "micro": -6, "nano": -9, "pico": -12}  # fmt: skip
 _SPECIAL = {
@@ -146,7 +158,9 @@ def _build() -> dict[str, Unit]:
         unit = table[name]
         prefixes = _SHORT if len(name) <= 3 and name not in ("bar", "amp") else _LONG
         for prefix, power in prefixes.items():
-            table.setdefault(prefix + name, Unit(unit.factor * Fraction(10) ** power, unit.dimension))
+            table.setdefault(
+                prefix + name, Unit(unit.factor * Fraction(10) ** power, unit.dimension)
+            )
     table["cc"] = table["ml"]
     table.update(_SPECIAL)
     return table
@@ -181,7 +195,9 @@ def _look_up(word: str) -> Unit | None:
 
 def is_unit_word(word: str) -> bool:
     """Returns True if a bare word after a number names a unit (two letters or more)."""
-    return len(word) > 1 and (_look_up(word) is not None or word.lower() in _SQUARE or word in ("per", "percent"))
+    return len(word) > 1 and (
+        _look_up(word) is not None or word.lower() in _SQUARE or word in ("per", "percent")
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -224,5 +240,11 @@ def parse_unit(text: str) -> Unit:
         for name, exponent in unit.dimension:
             powers[name] = powers.get(name, 0) + exponent * power
     dimension = tuple(sorted((n, p) for n, p in powers.items() if p))
-    kept = [n for n in nouns if n not in ("of", "the", "in", "total", "unit", "long", "squared", "cubed")]
-    return Unit(factor, dimension, " ".join(kept), offset if len(words) <= 2 else Fraction(0), pi_power)
+    kept = [
+        n
+        for n in nouns
+        if n not in ("of", "the", "in", "total", "unit", "long", "squared", "cubed")
+    ]
+    return Unit(
+        factor, dimension, " ".join(kept), offset if len(words) <= 2 else Fraction(0), pi_power
+    )

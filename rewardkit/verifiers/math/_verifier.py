@@ -115,12 +115,18 @@ class MathVerifier(Verifier):
         compiled = self.compile_reference(reference)
         verdict = self._grade(completion_text(completion), compiled, context.get("prompt"))
         if self._needs_engine(verdict):
-            outcome = self._engine.call(decide, compiled.text, verdict.answer, timeout_s=self.timeout_s)
+            outcome = self._engine.call(
+                decide, compiled.text, verdict.answer, timeout_s=self.timeout_s
+            )
             verdict = _settled(verdict, outcome)
         return replace(verdict, seconds=time.perf_counter() - started)
 
     def verify_batch(
-        self, completions: Sequence[Completion], references: Sequence[Json], /, **columns: Sequence[Any]
+        self,
+        completions: Sequence[Completion],
+        references: Sequence[Json],
+        /,
+        **columns: Sequence[Any],
     ) -> list[Verdict]:
         """Returns one verdict a completion, in order; equal rows are graded once, on all cores.
 
@@ -129,7 +135,9 @@ class MathVerifier(Verifier):
             ConfigError: a column has another length.
         """
         check_batch(completions, references, columns)
-        contexts = row_contexts(len(completions), {k: v for k, v in columns.items() if k == "prompt"})
+        contexts = row_contexts(
+            len(completions), {k: v for k, v in columns.items() if k == "prompt"}
+        )
         texts = [completion_text(c) for c in completions]
         keys = [
             (text, self.compile_reference(r).text, completion_text(c.get("prompt")))
@@ -164,11 +172,15 @@ class MathVerifier(Verifier):
             workers=1,
         )
 
-    def _settle(self, rows: Sequence[tuple[str, str, str]], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    def _settle(
+        self, rows: Sequence[tuple[str, str, str]], verdicts: Sequence[Verdict]
+    ) -> list[Verdict]:
         """Returns the verdicts with those that no other tier could decide put to the last one."""
         open_rows = [i for i, verdict in enumerate(verdicts) if self._needs_engine(verdict)]
         outcomes = self._engine.map(
-            _decide_pair, [(rows[i][1], verdicts[i].answer or "") for i in open_rows], timeout_s=self.timeout_s
+            _decide_pair,
+            [(rows[i][1], verdicts[i].answer or "") for i in open_rows],
+            timeout_s=self.timeout_s,
         )
         settled = list(verdicts)
         for index, outcome in zip(open_rows, outcomes, strict=True):
@@ -185,11 +197,19 @@ class MathVerifier(Verifier):
 
     def _grade(self, text: str, reference: MathReference, prompt: Any) -> Verdict:
         span = extract_answer(text, self.policy)
-        answer = _joined_parts(span, reference) if len(span.rivals) == reference.arity > 1 else span.text
+        answer = (
+            _joined_parts(span, reference) if len(span.rivals) == reference.arity > 1 else span.text
+        )
         if answer is None:
             reason = span.reason or Reason.NO_ANSWER
-            return Verdict(0.0, reason, detail=f"extraction: {span.detail}", evidence={"tier": "extraction"})
-        task = completion_text(prompt)[-_TASK_CHARS:] + "\n" + text[max(0, span.start - _TASK_CHARS) : span.start]
+            return Verdict(
+                0.0, reason, detail=f"extraction: {span.detail}", evidence={"tier": "extraction"}
+            )
+        task = (
+            completion_text(prompt)[-_TASK_CHARS:]
+            + "\n"
+            + text[max(0, span.start - _TASK_CHARS) : span.start]
+        )
         found = judge(reference, answer, decimal_comma=self.decimal_comma, task=task)
         decision = found.decision
         evidence: dict[str, Json] = {"tier": decision.tier, "marker": span.marker}
@@ -212,10 +232,15 @@ def _joined_parts(span: AnswerSpan, reference: MathReference) -> str:
     node = reference.readings[0] if reference.readings else None
     if isinstance(node, Labelled):
         return ", ".join(
-            part if _has_label(part) else f"({label}) {part}" for (label, _), part in zip(node.items, parts, strict=True)
+            part if _has_label(part) else f"({label}) {part}"
+            for (label, _), part in zip(node.items, parts, strict=True)
         )
     joined = ", ".join(parts)
-    return f"{node.opening}{joined}{node.closing}" if isinstance(node, Seq) and node.opening in ("(", "[") else joined
+    return (
+        f"{node.opening}{joined}{node.closing}"
+        if isinstance(node, Seq) and node.opening in ("(", "[")
+        else joined
+    )
 
 
 def _has_label(part: str) -> bool:
@@ -234,12 +259,19 @@ def _settled(verdict: Verdict, outcome: Outcome[tuple[bool | None, str]]) -> Ver
         if same is None:
             return replace(verdict, detail=f"symbolic: {why}; {verdict.detail}", evidence=evidence)
         reason = Reason.MATCH if same else Reason.MISMATCH
-        return replace(verdict, score=float(same), reason=reason, detail=f"symbolic: {why}", evidence=evidence)
+        return replace(
+            verdict, score=float(same), reason=reason, detail=f"symbolic: {why}", evidence=evidence
+        )
     reasons = {OutcomeStatus.TIMEOUT: Reason.TIMEOUT, OutcomeStatus.MEMORY: Reason.MEMORY}
     reason = reasons.get(outcome.status, Reason.ENGINE_FAILURE)
     if outcome.status is OutcomeStatus.ERROR and not _installed():
         reason = Reason.ENGINE_MISSING
-        return replace(verdict, reason=reason, detail="symbolic: needs pip install 'rewardkit[math]'", evidence=evidence)
+        return replace(
+            verdict,
+            reason=reason,
+            detail="symbolic: needs pip install 'rewardkit[math]'",
+            evidence=evidence,
+        )
     return replace(verdict, reason=reason, detail=f"symbolic: {outcome.detail}", evidence=evidence)
 
 

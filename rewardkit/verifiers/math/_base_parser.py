@@ -1,0 +1,96 @@
+"""What all parts of the parser share: the tokens, the position, the depth, and the grammar's levels by name."""
+
+from abc import ABC, abstractmethod
+
+from rewardkit.verifiers.math._lexer import Token
+from rewardkit.verifiers.math._limits import NotMathError
+from rewardkit.verifiers.math._nodes import (
+    Node,
+)
+
+__all__ = ["BaseParser"]
+
+
+class BaseParser(ABC):
+    """A position in a list of tokens; the levels of the grammar are filled in by subclasses."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.at = 0
+        self.depth = 0
+        self.bars = 0
+        self.builders = 0
+        self.integrals = 0
+        self.cells = 0
+
+    @property
+    def peek(self) -> Token:
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        token = self.tokens[self.at]
+        if token.kind != "end":
+            self.at += 1
+        return token
+
+    def at_op(self, value: str) -> bool:
+        token = self.tokens[self.at]
+        return token.kind == "op" and token.value == value
+
+    def at_cmd(self, value: str) -> bool:
+        token = self.tokens[self.at]
+        return token.kind == "cmd" and token.value == value
+
+    def at_word(self, value: str) -> bool:
+        token = self.tokens[self.at]
+        return token.kind in ("word", "prose") and token.value == value
+
+    def at_prose_word(self, value: str) -> bool:
+        return self.at_word(value)
+
+    def expect(self, value: str) -> None:
+        if not self.at_op(value):
+            raise NotMathError(f"expected {value!r} before {self.peek.value!r}")
+        self.take()
+
+    @abstractmethod
+    def listing(self) -> Node: ...
+
+    @abstractmethod
+    def item(self) -> Node: ...
+
+    @abstractmethod
+    def relation(self) -> Node: ...
+
+    @abstractmethod
+    def sum(self) -> Node: ...
+
+    @abstractmethod
+    def term(self) -> Node: ...
+
+    @abstractmethod
+    def factor(self) -> Node: ...
+
+    @abstractmethod
+    def postfix(self, node: Node) -> Node: ...
+
+    @abstractmethod
+    def power_of(self, node: Node) -> Node: ...
+
+    @abstractmethod
+    def atom(self) -> Node: ...
+
+    @abstractmethod
+    def argument(self) -> Node: ...
+
+    @abstractmethod
+    def group(self) -> Node: ...
+
+    @abstractmethod
+    def exponent(self) -> Node: ...
+
+    @abstractmethod
+    def bound(self) -> Node: ...
+
+    @abstractmethod
+    def starts_factor(self) -> bool: ...

@@ -1,0 +1,313 @@
+"""Rules for statements: sets of reals, equations, definitions, families, growth, cases."""
+
+from typing import Any
+
+from rewardkit.verifiers.math._comparer import Comparer
+from rewardkit.verifiers.math._decision import Decision, different, equal, undecided
+from rewardkit.verifiers.math._families import family
+from rewardkit.verifiers.math._limits import TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._nodes import (
+    Add,
+    Apply,
+    BigO,
+    Builder,
+    Cases,
+    Const,
+    Listing,
+    Matrix,
+    Neg,
+    Node,
+    PlusMinus,
+    Quantifier,
+    Ratio,
+    Rel,
+    Seq,
+    SetOp,
+    Sym,
+)
+from rewardkit.verifiers.math._numeric import Evaluator, context
+from rewardkit.verifiers.math._pairing import elementwise, matching
+from rewardkit.verifiers.math._rewrite import free_symbols, replace, walk
+from rewardkit.verifiers.math._sets import is_set_like, real_set
+from rewardkit.verifiers.math._shapes import VALUES, all_of, is_angle, is_name, last_side, mentions
+
+__all__ = ["asymptotics", "families", "piecewise", "real_sets", "relation", "subject_of"]
+
+
+def real_sets(comparer: Comparer, reference: Node, answer: Node) -> Decision:
+    """Compares subsets of the line: intervals, unions, inequalities, sets of points."""
+    subject, target = subject_of(reference)
+    other, given = subject_of(answer)
+    try:
+        left = real_set(target, comparer.meter)
+    except (UnsupportedError, UndefinedValueError, TooLargeError):
+        return symbolic_sets(comparer, reference, answer)
+    if (
+        isinstance(answer, Rel)
+        and answer.ops == ("=",)
+        and not isinstance(answer.sides[1], Seq | SetOp | Const | Builder)
+    ):
+        return different("structure", "a single value where a set was asked for")
+    if isinstance(given, VALUES) and not isinstance(given, Add):
+        return different("structure", "a single value where a set was asked for")
+    if (
+        subject
+        and other
+        and subject != other
+        and isinstance(reference, Rel)
+        and isinstance(answer, Rel)
+    ):
+        return different("sets", "another unknown")
+    try:
+        right = real_set(given, comparer.meter)
+    except (UnsupportedError, UndefinedValueError, TooLargeError) as error:
+        return different("sets", f"no set of numbers: {error}")
+    same = left.same_as(right)
+    return (equal if same else different)("sets", "the same numbers" if same else "other numbers")
+
+
+def symbolic_sets(comparer: Comparer, reference: Node, answer: Node) -> Decision:
+    """Compares sets whose ends have symbols, part by part."""
+    match subject_of(reference)[1], subject_of(answer)[1]:
+        case Seq(a, opening_a, closing_a), Seq(b, opening_b, closing_b):
+            if (opening_a, closing_a) != (opening_b, closing_b):
+                return different("structure", "other brackets")
+            return elementwise(comparer, a, b)
+        case SetOp(op_a, a), SetOp(op_b, b) if op_a == op_b:
+            return matching(comparer, list(a), list(b))
+        case Rel() as a, Rel() as b:
+            return relations(comparer, a, b)
+        case Builder(body_a, conditions_a), Builder(body_b, conditions_b):
+            return all_of(
+                [
+                    comparer.compare(body_a, body_b),
+                    elementwise(comparer, conditions_a, conditions_b),
+                ]
+            )
+        case Listing(a, _), Listing(b, _):
+            return matching(comparer, list(a), list(b))
+        case Const() as a, b:
+            return (equal if a == b else different)("structure", "a named set")
+        case _:
+            return undecided("structure", "sets that are not of numbers")
+
+
+def relation(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
+    """Compares with an equation, an assignment, a definition or an inequality."""
+    if "~" in reference.ops:
+        return approximate(comparer, reference, answer)
+    if isinstance(answer, Quantifier):
+        answer = answer.body
+    if is_set_like(reference):
+        decision = real_sets(comparer, reference, answer)
+        return decision
+    left, right = reference.sides[0], reference.sides[-1]
+    if _is_periodic(reference):
+        return families(comparer, reference, answer)
+    if isinstance(left, Apply) and _is_definition(reference):
+        return definition(comparer, reference, answer)
+    if not isinstance(answer, Rel):
+        if isinstance(answer, Listing) and not isinstance(right, Listing | PlusMinus | Seq):
+            return different("structure", "several values where one was asked for")
+        if is_name(left) or isinstance(right, Seq | Matrix | SetOp | PlusMinus | Ratio):
+            return comparer.compare(right, answer)
+        return different("structure", "no equation")
+    if is_name(left) and not free_symbols(right) and not isinstance(answer.sides[0], Sym | Seq):
+        value = comparer.compare(right, answer)
+        return value if value else relations(comparer, reference, answer)
+    if isinstance(left, Seq | Ratio) or isinstance(
+        right, Seq | Matrix | SetOp | PlusMinus | Const | Ratio
+    ):
+        return comparer.compare(right, answer.sides[-1]) if _same_subject(reference, answer) else different(
+            "structure", "another unknown"
+        )  # fmt: skip
+    if isinstance(answer.sides[0], Apply) and is_name(left) and _is_definition(answer):
+        return comparer.compare(right, answer.sides[-1])
+    return relations(comparer, reference, answer)
+
+
+def approximate(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
+    """A reference with ≈: its exact part or its decimals will do."""
+    decisions = [
+        comparer.compare(side, answer) for side in reference.sides if not isinstance(side, Sym)
+    ]
+    return next((d for d in decisions if d), decisions[-1])
+
+
+def definition(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
+    """Compares f(x) = …: the argument's name is bound, the function's is not."""
+    head, body = reference.sides[0], reference.sides[-1]
+    if not isinstance(head, Apply):
+        return undecided("structure")
+    if isinstance(answer, Rel) and answer.ops[-1] == "=":
+        other = answer.sides[0]
+        if isinstance(other, Apply) and len(other.args) == len(head.args):
+            if other.name != head.name and len(reference.sides) == 2:
+                return different("structure", "another function")
+            renamed: dict[Node, Node] = {
+                b: a for a, b in zip(head.args, other.args, strict=True) if isinstance(b, Sym)
+            }
+            return comparer.compare(body, replace(answer.sides[-1], renamed))
+        return (
+            comparer.compare(body, answer.sides[-1])
+            if is_name(other)
+            else relations(comparer, reference, answer)
+        )
+    return comparer.compare(body, answer)
+
+
+def relations(comparer: Comparer, reference: Rel, answer: Rel) -> Decision:
+    """Compares two equations or inequalities up to a factor and the exchange of sides."""
+    if len(reference.sides) != 2 or len(answer.sides) != 2:
+        if reference.ops == answer.ops:
+            return elementwise(comparer, reference.sides, answer.sides)
+        return different("structure", "another chain of relations")
+    left, right = _difference(reference), _difference(answer)
+    flips = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+    op_a, op_b = reference.ops[0], answer.ops[0]
+    if op_a != op_b and flips.get(op_a) != op_b:
+        return different("structure", "another relation")
+    ratios = list[Any]()
+    for point in (0, 3, 1, 4, 2, 5, 12, 13):
+        try:
+            a, b = comparer.value_at(left, point), comparer.value_at(right, point)
+        except (UndefinedValueError, TooLargeError):
+            continue
+        except UnsupportedError as error:
+            return structural(comparer, reference, answer, str(error))
+        if abs(a) < 1e-30 or abs(b) < 1e-30:
+            if abs(a) < 1e-30 and abs(b) < 1e-30:
+                continue
+            return different("numeric", "only one of the equations holds at a sample point")
+        ratios.append(a / b)
+    if len(ratios) < 3:
+        return undecided("numeric", "no point where both have a value")
+    if any(abs(r - ratios[0]) > 1e-25 * abs(ratios[0]) for r in ratios):
+        return different("numeric", "the equations have other solutions")
+    if op_a != "=" and op_a != "!=" and (ratios[0].real > 0) != (op_a == op_b):
+        return different("numeric", "the inequality points the other way")
+    if abs(ratios[0].real) > 1e12 or abs(ratios[0].real) < 1e-12:
+        return undecided("numeric", "an equation times an extreme factor")
+    return equal("numeric", "the same equation up to a factor")
+
+
+def structural(comparer: Comparer, reference: Node, answer: Node, why: str) -> Decision:
+    if reference == answer:
+        return equal("canonical", "the same expression")
+    return undecided("structure", why)
+
+
+def families(comparer: Comparer, reference: Node, answer: Node) -> Decision:
+    """Compares congruences and families with an integer parameter."""
+    try:
+        name, left = family(reference, comparer.meter)
+    except UnsupportedError:
+        if isinstance(reference, Quantifier):
+            inner = answer.body if isinstance(answer, Quantifier) else answer
+            return comparer.compare(reference.body, inner)
+        return structural(comparer, reference, answer, "a congruence with symbols")
+    try:
+        other, right = family(answer, comparer.meter)
+        same = left.same_as(right)
+    except UnsupportedError as error:
+        return different("families", f"no family of values: {error}")
+    if name and other and name != other:
+        return different("families", "another unknown")
+    return (equal if same else different)("families", "the same values" if same else "other values")
+
+
+def asymptotics(comparer: Comparer, reference: BigO, answer: Node) -> Decision:
+    """Compares classes of growth: equal if the ratio of the functions tends to a positive constant."""
+    answer = last_side(answer)
+    if not isinstance(answer, BigO) or answer.name != reference.name:
+        return different("structure", "another class of growth")
+    names = free_symbols(reference.body) | free_symbols(answer.body)
+    if not names:
+        return equal("asymptotics", "both constant")
+    if len(names) != 1:
+        return comparer.compare(reference.body, answer.body)
+    ratios = list[Any]()
+    ctx, name = context(), next(iter(names))
+    for power in (60, 120, 240):
+        symbols = {name: ctx.mpf(10) ** power}
+        try:
+            top = Evaluator(symbols, meter=comparer.meter).value(reference.body)
+            bottom = Evaluator(symbols, meter=comparer.meter).value(answer.body)
+        except (UndefinedValueError, UnsupportedError, TooLargeError):
+            return comparer.compare(reference.body, answer.body)
+        if top == 0 or bottom == 0:
+            return comparer.compare(reference.body, answer.body)
+        ratios.append(abs(top / bottom))
+    same = all(abs(r / ratios[-1] - 1) < 1e-6 for r in ratios)
+    return (equal if same else different)(
+        "asymptotics", "the same growth" if same else "another growth"
+    )
+
+
+def piecewise(comparer: Comparer, reference: Node, answer: Node) -> Decision:
+    """Compares piecewise values row by row, or as functions where one side has no rows."""
+    answer = last_side(answer)
+    if not (isinstance(reference, Cases) and isinstance(answer, Cases)):
+        return comparer.scalars(reference, answer)
+    if len(reference.rows) != len(answer.rows):
+        return comparer.scalars(reference, answer)
+    left = list(answer.rows)
+    for value, condition in reference.rows:
+        for index, (other, given) in enumerate(left):
+            if comparer.compare(value, other) and same_condition(
+                comparer, condition, given, reference, answer
+            ):
+                del left[index]
+                break
+        else:
+            return different("structure", "a case that is missing")
+    return equal("structure", "the same cases")
+
+
+def same_condition(
+    comparer: Comparer, left: Node | None, right: Node | None, reference: Cases, answer: Cases
+) -> bool:
+    if left is None or right is None:
+        # "otherwise" is what the other rows leave.
+        return True
+    return bool(comparer.compare(left, right))
+
+
+def _is_definition(node: Rel) -> bool:
+    head = node.sides[0]
+    return (
+        isinstance(head, Apply)
+        and node.ops[-1] == "="
+        and all(isinstance(a, Sym) for a in head.args)
+    )
+
+
+def _same_subject(reference: Rel, answer: Rel) -> bool:
+    left, right = reference.sides[0], answer.sides[0]
+    return left == right or not (isinstance(left, Sym | Seq) and isinstance(right, Sym | Seq))
+
+
+def subject_of(node: Node) -> tuple[str, Node]:
+    """Returns the unknown of a statement about a set and the set: x ∈ A, E = A, x > 2."""
+    if isinstance(node, Rel) and len(node.sides) == 2 and isinstance(node.sides[0], Sym):
+        if node.ops[0] in ("in", "=") and isinstance(node.sides[1], Seq | SetOp | Const | Builder):
+            return node.sides[0].name, node.sides[1]
+    names = free_symbols(node)
+    return (next(iter(names)) if len(names) == 1 else ""), node
+
+
+def _difference(node: Rel) -> Node:
+    return Add((node.sides[0], Neg(node.sides[1])))
+
+
+def _is_periodic(node: Rel) -> bool:
+    """Returns True for x = ±π/3 + 2kπ without "k ∈ ℤ": a family by its look."""
+    names = free_symbols(node.sides[-1])
+    if (
+        node.ops != ("=",)
+        or not isinstance(node.sides[0], Sym)
+        or len(names) != 1
+        or not names <= frozenset("knml")
+    ):
+        return False
+    return mentions(node.sides[-1], Const("pi")) or any(is_angle(n) for n in walk(node.sides[-1]))

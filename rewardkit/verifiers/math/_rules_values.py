@@ -1,0 +1,364 @@
+"""Rules for single values: numbers, expressions, quantities, ratios, numbers in a base."""
+
+from typing import Any
+
+from rewardkit.verifiers.math._comparer import Comparer
+from rewardkit.verifiers.math._decision import Decision, different, equal, undecided
+from rewardkit.verifiers.math._limits import TooLargeError, UndefinedValueError, UnsupportedError
+from rewardkit.verifiers.math._nodes import (
+    Add,
+    Apply,
+    BaseNum,
+    BigO,
+    BigOp,
+    Builder,
+    Call,
+    Cases,
+    Congruence,
+    Const,
+    Div,
+    Ellipsis,
+    Labelled,
+    Listing,
+    Matrix,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    PlusMinus,
+    Pow,
+    Quantifier,
+    Quantity,
+    Ratio,
+    Rel,
+    Seq,
+    SetOp,
+    Sym,
+)
+from rewardkit.verifiers.math._numeric import Evaluator
+from rewardkit.verifiers.math._pairing import elementwise
+from rewardkit.verifiers.math._rewrite import contains, free_symbols, replace, walk
+from rewardkit.verifiers.math._rules_relations import piecewise, real_sets, subject_of
+from rewardkit.verifiers.math._scalar import is_literal
+from rewardkit.verifiers.math._shapes import VALUES, all_of, is_angle, is_name, kind_name, last_side
+from rewardkit.verifiers.math._units import Unit, parse_unit
+
+__all__ = [
+    "antiderivatives",
+    "base_number",
+    "is_unevaluated",
+    "named_set",
+    "quantity",
+    "ratios",
+    "value_of",
+    "values",
+]
+
+_CONSTANTS_OF_INTEGRATION = ("C", "c", "K", "C_1", "c_1", "const")
+
+
+def values(comparer: Comparer, reference: Node, answer: Node) -> Decision:
+    """Compares with a single value: a number or an expression."""
+    value = value_of(answer, reference, comparer)
+    if isinstance(value, Decision):
+        return value
+    if isinstance(value, Quantity) and not is_angle(value):
+        value = value.body
+    if isinstance(value, BaseNum) and isinstance(reference, BaseNum):
+        return based(comparer, reference, value)
+    if isinstance(value, Seq) and len(value.items) == 1:
+        value = value.items[0]
+    if isinstance(value, Cases):
+        return piecewise(comparer, reference, value)
+    if isinstance(value, Listing | PlusMinus) or contains(value, (PlusMinus,)):
+        return different("structure", "several values where one was asked for")
+    if isinstance(value, Ratio) and len(value.parts) == 2:
+        value = Div(*value.parts)
+    if isinstance(
+        value, Seq | SetOp | Builder | Matrix | Labelled | Congruence | BigO | Ellipsis | Rel
+    ) or (isinstance(value, Const) and value.name in ("R", "Q", "Z", "N", "C", "empty")):
+        return different("structure", f"a {kind_name(value)} where a value was asked for")
+    if (
+        contains(value, (Matrix,))
+        and not contains(reference, (Matrix,))
+        and not _determinants(value)
+    ):
+        return different("structure", "a matrix where a value was asked for")
+    if _constant_name(reference) and _constant_name(value):
+        return antiderivatives(comparer, reference, value)
+    if is_angle(value) and not is_angle(reference) and isinstance(value, Quantity):
+        plain = comparer.scalars(reference, value.body)
+        return plain if plain else comparer.scalars(reference, value)
+    return comparer.scalars(reference, value)
+
+
+def based(comparer: Comparer, reference: BaseNum, answer: BaseNum) -> Decision:
+    same = reference == answer
+    return (equal if same else different)(
+        "exact", "digits and base" if same else "other digits or another base"
+    )
+
+
+def base_number(comparer: Comparer, reference: BaseNum, answer: Node) -> Decision:
+    value = value_of(answer, reference, comparer)
+    if isinstance(value, BaseNum):
+        return based(comparer, reference, value)
+    return different("structure", "a number without the base that was asked for")
+
+
+def antiderivatives(comparer: Comparer, reference: Node, answer: Node) -> Decision:
+    """Compares up to an additive constant: both sides carry one."""
+    left = replace(reference, {Sym(_constant_name(reference)): Num(0)})
+    right = replace(answer, {Sym(_constant_name(answer)): Num(0)})
+    names = sorted(free_symbols(left) | free_symbols(right))
+    differences = list[Any]()
+    for point in (0, 1, 2, 3, 4):
+        try:
+            a = comparer.value_at(left, point)
+            b = comparer.value_at(right, point)
+        except (UndefinedValueError, UnsupportedError, TooLargeError):
+            continue
+        differences.append((a - b).real)
+    if len(differences) < 3 or not names:
+        return undecided("numeric", "no point where both have a value")
+    spread = max(differences) - min(differences)
+    same = spread <= 1e-25 * (1 + max(abs(d) for d in differences))
+    return (equal if same else different)(
+        "numeric", "equal up to a constant" if same else "the difference is not constant"
+    )
+
+
+def quantity(comparer: Comparer, reference: Quantity, answer: Node) -> Decision:
+    """Compares values with units: convertible units convert, a missing unit is taken as the reference's."""
+    value = value_of(answer, reference, comparer)
+    if isinstance(value, Decision):
+        return value
+    value = _read_symbol_as_unit(value)
+    if isinstance(value, Call) and value.name == "approx" and isinstance(value.args[0], Quantity):
+        inner = value.args[0]
+        value = Quantity(Call("approx", (inner.body,)), inner.unit)
+    if not isinstance(value, Quantity):
+        if is_angle(reference) and contains(value, (Const,)) and values(comparer, reference, value):
+            return equal("units", "radians and degrees")
+        return comparer.compare(reference.body, value)
+    mine, theirs = parse_unit(reference.unit), parse_unit(value.unit)
+    return converted(comparer, reference.body, value.body, mine, theirs)
+
+
+def converted(
+    comparer: Comparer, reference: Node, answer: Node, mine: Unit, theirs: Unit
+) -> Decision:
+    if mine.dimension != theirs.dimension:
+        if not theirs.dimension and not mine.dimension:
+            return comparer.compare(reference, answer)
+        if not theirs.dimension and theirs.noun in ("", mine.noun):
+            return comparer.compare(reference, answer)
+        if {mine.dimension, theirs.dimension} <= {(("pound", 1),), (("GBP", 1),), (("M", 1),)}:
+            return comparer.compare(reference, answer)
+        return different("units", "another unit")
+    if mine.noun and theirs.noun and not _same_noun(mine.noun, theirs.noun):
+        return different("units", f"{theirs.noun} where {mine.noun} was asked for")
+    if (
+        mine.factor == theirs.factor
+        and mine.offset == theirs.offset
+        and mine.pi_power == theirs.pi_power
+    ):
+        return comparer.compare(reference, answer)
+    left = _in_base_units(reference, mine)
+    right = _in_base_units(answer, theirs)
+    return comparer.scalars(left, right)
+
+
+def ratios(comparer: Comparer, reference: Ratio, answer: Node) -> Decision:
+    answer = last_side(answer)
+    if isinstance(answer, Ratio):
+        if len(answer.parts) != len(reference.parts):
+            return different("structure", "another number of parts")
+        if any(isinstance(p, Ellipsis) for p in (*answer.parts, *reference.parts)):
+            return elementwise(comparer, reference.parts, answer.parts)
+        first_a, first_b = reference.parts[0], answer.parts[0]
+        return all_of(
+            comparer.compare(Mul((a, first_b)), Mul((b, first_a)))
+            for a, b in zip(reference.parts[1:], answer.parts[1:], strict=True)
+        )
+    if len(reference.parts) == 2:
+        return values(comparer, Div(*reference.parts), answer)
+    return different("structure", "no ratio")
+
+
+def named_set(comparer: Comparer, reference: Const, answer: Node) -> Decision:
+    if reference.name == "empty":
+        target = last_side(answer)
+        same = target == reference or (
+            isinstance(target, Seq) and target.opening == "{" and not target.items
+        )
+        return (equal if same else different)("structure", "the empty set" if same else "not empty")
+    if reference.name in ("R",):
+        return real_sets(comparer, reference, answer)
+    if reference.name in ("Q", "Z", "N", "C"):
+        target = subject_of(answer)[1]
+        return (equal if target == reference else different)("structure", "a named set")
+    return values(comparer, reference, answer)
+
+
+def value_of(answer: Node, reference: Node, comparer: Comparer) -> "Node | Decision":
+    """Returns the value that an answer commits to: the last side of a true chain of equalities."""
+    if isinstance(answer, Quantifier):
+        answer = answer.body
+    if isinstance(answer, Apply) and len(answer.args) == 2 and answer.name in ("C", "P", "A"):
+        return Call("binom" if answer.name == "C" else "permutations", answer.args)
+    if (
+        isinstance(answer, Pow)
+        and isinstance(answer.base, Sym)
+        and answer.base.name[:2] == "C_"
+        and answer.base.name[2:].isdigit()
+    ):
+        return Call("binom", (Num(int(answer.base.name[2:8])), answer.exponent))
+    if not isinstance(answer, Rel):
+        return answer
+    if any(op not in ("=", "~", "=>") for op in answer.ops):
+        return different("structure", "a relation where a value was asked for")
+    sides = list(answer.sides)
+    if sides[0] == sides[-1]:
+        return different("chain", "an identity")
+    if len(sides) == 2 and is_name(sides[1]) and not free_symbols(sides[0]):
+        sides.reverse()
+    exact = sides
+    if "~" in answer.ops:
+        cut = answer.ops.index("~") + 1
+        exact = sides[:cut] if not isinstance(sides[0], Sym) or cut > 1 else sides
+        if _wants_decimal(reference) and not any(is_literal(s) for s in exact[-1:]):
+            exact = sides
+    if len(exact) > 1:
+        broken = _broken_chain(exact, comparer)
+        if broken is not None:
+            return broken
+    value = exact[-1]
+    if len(exact) == len(sides) and "~" in answer.ops and answer.ops[-1] == "~":
+        value = Call("approx", (value,))
+    return value
+
+
+def _wants_decimal(reference: Node) -> bool:
+    return isinstance(reference, Num) and reference.places is not None
+
+
+def _broken_chain(sides: list[Node], comparer: Comparer) -> Decision | None:
+    """Returns why a chain of equalities is no answer: it is false, or its left side is an unsolved equation."""
+    closed = [s for s in sides if not free_symbols(s) and isinstance(s, (*VALUES, Const, Quantity))]
+    for a, b in zip(closed, closed[1:], strict=False):
+        if comparer.compare(a, b).same is False and comparer.compare(b, a).same is False:
+            return different("chain", "a chain of equalities that is false")
+    first = sides[0]
+    names = free_symbols(first)
+    if (
+        len(names) == 1
+        and not is_name(first)
+        and not isinstance(first, Apply)
+        and _is_unsolved(first, next(iter(names)))
+    ):
+        return different("chain", "an equation that is not solved")
+    if len(sides) == 2 and names and free_symbols(sides[1]) >= names and isinstance(first, Sym):
+        return different("chain", "an equation that is not solved")
+    return None
+
+
+def _is_unsolved(node: Node, name: str) -> bool:
+    """Returns True if the left side is a·x + b: the equation asks for x, and its right side is not x."""
+    try:
+        values = [Evaluator({name: k}).value(node) for k in (0, 1, 2, 3)]
+    except (UndefinedValueError, UnsupportedError, TooLargeError):
+        return False
+    steps = [b - a for a, b in zip(values, values[1:], strict=False)]
+    linear = abs(steps[0] - steps[1]) < 1e-20 and abs(steps[1] - steps[2]) < 1e-20
+    return bool(linear and not (abs(steps[0] - 1) < 1e-20 and abs(values[0]) < 1e-20))
+
+
+def is_unevaluated(reference: Node, answer: Node) -> bool:
+    """Returns True if a plain number was asked for and the answer is the task itself: 37 × 43, a sum, an integral."""
+    if isinstance(reference, Quantity):
+        reference = reference.body
+    if not is_literal(reference):
+        return False
+    value = answer.sides[-1] if isinstance(answer, Rel) else answer
+    if isinstance(value, Quantity):
+        value = value.body
+    return contains(value, (BigOp,)) or (isinstance(value, Add | Mul) and _plain_arithmetic(value))
+
+
+def _plain_arithmetic(node: Node) -> bool:
+    match node:
+        case Num(value, places):
+            return isinstance(value, int) or places is not None
+        case Neg(body):
+            return _plain_arithmetic(body)
+        case Add(parts) | Mul(parts):
+            return all(_plain_arithmetic(p) for p in parts)
+        case _:
+            return False
+
+
+def _constant_name(node: Node) -> str:
+    """Returns the name of a constant of integration: a last term C beside an expression in another symbol."""
+    if isinstance(node, Add):
+        for term in node.terms:
+            if (
+                isinstance(term, Sym)
+                and term.name in _CONSTANTS_OF_INTEGRATION
+                and len(free_symbols(node)) > 1
+            ):
+                return term.name
+    return ""
+
+
+def _determinants(node: Node) -> bool:
+    return any(isinstance(n, Call) and n.name == "det" for n in walk(node))
+
+
+def _in_base_units(node: Node, unit: Unit) -> Node:
+    factors: list[Node] = [
+        node,
+        Num(unit.factor if unit.factor.denominator != 1 else unit.factor.numerator),
+    ]
+    if unit.pi_power:
+        factors.append(Pow(Const("pi"), Num(unit.pi_power)))
+    scaled: Node = Mul(tuple(factors))
+    return Add((scaled, Num(unit.offset))) if unit.offset else scaled
+
+
+def _same_noun(left: str, right: str) -> bool:
+    a, b = set(left.split()), set(right.split())
+    return a <= b or b <= a
+
+
+def _read_symbol_as_unit(node: Node) -> Node:
+    """Returns `15 m` with its bare letters read as a unit: the reference has a unit, so the answer may."""
+    if isinstance(node, Div):
+        top, bottom = _read_symbol_as_unit(node.top), node.bottom
+        if isinstance(top, Quantity) and isinstance(bottom, Sym):
+            return Quantity(top.body, f"{top.unit}/{bottom.name}")
+        return node
+    if not isinstance(node, Mul):
+        return node
+    words, rest = (
+        list[str](),
+        [f for n in node.factors for f in (n.factors if isinstance(n, Mul) else (n,))],
+    )
+    while len(rest) > 1 and (word := _unit_symbol(rest[-1])):
+        words.insert(0, word)
+        rest.pop()
+    if not words or any(free_symbols(f) for f in rest):
+        return node
+    return Quantity(rest[0] if len(rest) == 1 else Mul(tuple(rest)), " ".join(words))
+
+
+def _unit_symbol(node: Node) -> str:
+    match node:
+        case Sym(name) if len(name) == 1:
+            return name
+        case Pow(Sym(name), Num(power)) if len(name) == 1 and isinstance(power, int):
+            return f"{name}^{power}"
+        case Pow(Sym(name), Neg(Num(power))) if len(name) == 1 and isinstance(power, int):
+            return f"{name}^-{power}"
+        case _:
+            return ""
