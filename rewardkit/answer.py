@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from rewardkit._braces import matching_brace
 from rewardkit.completion import split_reasoning
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Reason
@@ -73,6 +74,7 @@ class _Found:
 
 
 _BRACES = re.compile(r"\\{1,2}(?:boxed|fbox)\s*\{|\\.|[{}]", re.DOTALL)
+_BOX = re.compile(r"\\{1,2}(?:boxed|fbox)\s*\{")
 _BARE_BOX = re.compile(
     r"\\(?:boxed|fbox)[ \t]*(?![\s{A-Za-z])([^\s{}$\\]{1,40})|\\(?:boxed|fbox)[ \t]+([A-Za-z])\b"
 )
@@ -172,6 +174,15 @@ def _boxes(text: str, start: int) -> tuple[list[_Found], bool]:
     """Returns the outermost boxes from `start` on, and whether one of them is never closed."""
     if "boxed" not in text and "fbox" not in text:
         return [], False
+    if text.count("boxed", start) + text.count("fbox", start) == 1:
+        box = _BOX.search(text, start)
+        if box:
+            close = matching_brace(text, box.end() - 1)
+            if close < 0:
+                return [], True
+            return [
+                _Found(text[box.end() : close], box.end(), close, box.start(), close + 1, "box")
+            ], False
     boxes, stack = list[_Found](), list[tuple[int, int, bool]]()
     open_boxes = 0
     for mark in _BRACES.finditer(text, start):

@@ -7,7 +7,7 @@ from rewardkit.verdict import Reason
 from rewardkit.verifiers.math._compare import compare
 from rewardkit.verifiers.math._comparer import Comparer
 from rewardkit.verifiers.math._decision import Decision, different, equal, oversized, undecided
-from rewardkit.verifiers.math._lexer import Reading, clean
+from rewardkit.verifiers.math._lexer import Reading, clean, read_decimal
 from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
 from rewardkit.verifiers.math._nodes import (
     Add,
@@ -35,7 +35,7 @@ from rewardkit.verifiers.math._reference import (
 )
 from rewardkit.verifiers.math._rewrite import free_symbols, walk
 from rewardkit.verifiers.math._rules_values import is_unevaluated
-from rewardkit.verifiers.math._scalar import is_literal
+from rewardkit.verifiers.math._scalar import Scalar, compare_scalars, is_literal
 from rewardkit.verifiers.math._text_forms import (
     means_empty,
     normal_text,
@@ -96,8 +96,8 @@ def judge(
     canonical = squeeze(cleaned)
     if canonical and canonical == reference.canonical:
         return Judgement(equal("canonical", "the same text"), Reason.MATCH)
-    if reference.kind == "math" and _PLAIN_NUMBER.match(canonical):
-        return _judge_math(reference, cleaned, canonical, decimal_comma, "")
+    if reference.number is not None and not decimal_comma and _PLAIN_NUMBER.match(canonical):
+        return _judge_number(reference, reference.number, canonical)
     plain = plain_text(cleaned)
     if _CODE.search(cleaned):
         return Judgement(different("guard", "program text is no answer"), Reason.FORBIDDEN)
@@ -114,6 +114,12 @@ def judge(
         if words.decision or read_clock(plain):
             return words
     return _judge_math(reference, cleaned, plain, decimal_comma, task)
+
+
+def _judge_number(reference: MathReference, number: Scalar, canonical: str) -> Judgement:
+    """Judges a plain number against a plain number, without the grammar."""
+    decision = compare_scalars(number, Scalar(read_decimal(canonical)), reference.tolerance)
+    return Judgement(decision, Reason.MATCH if decision else Reason.MISMATCH)
 
 
 def _oversized(reference: MathReference, span: str) -> Judgement:

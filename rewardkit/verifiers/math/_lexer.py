@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from rewardkit._braces import matching_brace
 from rewardkit.verifiers.math._limits import MAX_TOKENS, NotMathError, TooLargeError
-from rewardkit.verifiers.math._nodes import BaseNum, Call, Node, Num
+from rewardkit.verifiers.math._nodes import BaseNum, Call, Neg, Node, Num
 from rewardkit.verifiers.math._symbols import (
     COMMAND_ALIASES,
     DROPPED_COMMANDS,
@@ -14,7 +15,7 @@ from rewardkit.verifiers.math._symbols import (
     clean_characters,
 )
 
-__all__ = ["Reading", "Token", "clean", "matching_brace", "tokenize"]
+__all__ = ["Reading", "Token", "clean", "read_decimal", "tokenize"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +108,6 @@ def _unwrap(text: str) -> str:
     return text
 
 
-def matching_brace(text: str, at: int) -> int:
-    """Returns the index of the brace that closes the one at `at`, or -1. Escaped braces do not count."""
-    depth = 0
-    for brace in _BRACE.finditer(text, at):
-        sign = brace.group()
-        if sign == "{":
-            depth += 1
-        elif sign == "}":
-            depth -= 1
-            if depth == 0:
-                return brace.start()
-    return -1
-
-
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-
 _NUMBER = re.compile(
     r"""
     (?P<repeat>\d*\.(?P<pre>\d*)(?:\\(?:overline|bar)\{(?P<over>\d+)\}|\((?P<paren>\d+)\)(?![\d^!])))
@@ -136,7 +121,7 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
-_PLAIN_INTEGER = re.compile(r"(?!0[xXbB])\d{1,18}(?![\d.,'_eE~( ]|\\[,;: ]|\s+\d)")
+_PLAIN_INTEGER = re.compile(r"(?!0[xXbB])\d{1,18}(?![\dA-Fa-fCP.,'_eE~( ]|\\[,;: ]|\s+\d)")
 """A whole number that nothing after it can change."""
 _EURO_PLAIN = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:,\d+)?")
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)(?![\d.A-Za-z_(])")
@@ -198,6 +183,11 @@ def _decimal(digits: str, exponent: int = 0) -> Num:
         return Num(value)
     significant = len((whole + decimals).lstrip("0")) or 1
     return Num(value, len(decimals) - exponent, significant)
+
+
+def read_decimal(digits: str) -> Node:
+    """Returns the number that `-12.50` and its like spell: digits, at most one dot, a leading minus."""
+    return Neg(_decimal(digits[1:])) if digits.startswith("-") else _decimal(digits)
 
 
 def _repeating(pre_digits: str, repeated: str) -> Num:

@@ -26,7 +26,7 @@ from rewardkit.verifiers.math._nodes import (
 )
 from rewardkit.verifiers.math._parser import parse
 from rewardkit.verifiers.math._rewrite import walk
-from rewardkit.verifiers.math._scalar import Scalar
+from rewardkit.verifiers.math._scalar import Scalar, is_literal
 from rewardkit.verifiers.math._text_forms import (
     Clock,
     Date,
@@ -72,6 +72,9 @@ class MathReference:
     tolerance: Tolerance = NO_TOLERANCE
     scalars: Mapping[Node, Scalar] = field(default_factory=dict, compare=False, repr=False)
     """The values of the readings' parts, computed when first needed and shared by all answers."""
+
+    number: Scalar | None = None
+    """The value, where the reference is nothing but a number."""
 
     @property
     def arity(self) -> int:
@@ -150,7 +153,12 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
     ) -> MathReference:
         warnings = (warning,) if warning else ()
         scalars = {part: Scalar(part) for reading in readings for part in walk(reading)}
-        return MathReference(text, kind, readings, value, canonical, warnings, tolerance, scalars)
+        number = scalars[readings[0]] if len(readings) == 1 and is_literal(readings[0]) else None
+        if number is not None and number.exact is None:
+            number = None
+        return MathReference(
+            text, kind, readings, value, canonical, warnings, tolerance, scalars, number
+        )
 
     if not canonical:
         raise InvalidReferenceError(f"a math reference without content: {text[:60]!r}")
