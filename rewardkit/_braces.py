@@ -8,10 +8,13 @@ _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
 def matching_brace(text: str, at: int) -> int:
-    r"""Returns the index of the brace that closes the one at `at`, or -1. Escaped braces do not count.
+    r"""Returns the index of the brace that closes the one at `at`, or -1.
+
+    Escaped braces do not count.
 
     >>> matching_brace(r"{a\}{b}}", 0)
     7
+
     """
     depth = 0
     for brace in _BRACE.finditer(text, at):

@@ -1,5 +1,9 @@
-"""Which span of a completion is graded: an explicit policy, one pass, linear in the length of the text."""
+"""Which span of a completion is graded.
 
+An explicit policy, one pass, linear in the length of the text.
+"""
+
+import contextlib
 import json
 import re
 from bisect import bisect_left
@@ -22,9 +26,10 @@ Marker = Literal["box", "tag", "line", "json", "phrase", "bold", "last"]
 class AnswerPolicy:
     r"""Where an answer may stand, and what several answers mean.
 
-    A *commitment* is a `\boxed{…}` or `\fbox{…}`, an `<answer>` tag, a line `Answer: …` or `#### …`, or a JSON
-    field "answer". Only the final part counts: what follows the end of the reasoning. The last commitment
-    wins over earlier ones if something was said in between; commitments side by side compete.
+    A *commitment* is a `\boxed{…}` or `\fbox{…}`, an `<answer>` tag, a line `Answer: …` or `####
+    …`, or a JSON field "answer". Only the final part counts: what follows the end of the reasoning.
+    The last commitment wins over earlier ones if something was said in between; commitments side by
+    side compete.
     """
 
     box_only: bool = False
@@ -113,8 +118,8 @@ _BOLD = re.compile(r"\*\*\s*([^*\n]{1,200}?)\s*\*\*\s*[.!]?\s*$")
 _WORDS = re.compile(r"[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]{2,}")
 _SENTENCE_BREAK = re.compile(r"[.!?。;:]\s|\n")
 _REFUSAL = re.compile(
-    r"\b(?:not sure|unsure|cannot|can't|can not|could not|couldn't|unable|don't know|do not know|no idea|sorry|"
-    r"undecided|impossible to (?:say|tell))\b",
+    r"\b(?:not sure|unsure|cannot|can't|can not|could not|couldn't|unable|don't know|do not know|"
+    r"no idea|sorry|undecided|impossible to (?:say|tell))\b",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(
@@ -123,7 +128,9 @@ _CONCLUSION = re.compile(
 )
 _NOT_SPACE = re.compile(r"\S")
 _WINDOW = 20_000
-"""Characters after a marker in which its answer is looked for; it bounds the work for a text of nothing but markers."""
+"""Characters after a marker in which its answer is looked for; it bounds the work for a text of
+nothing but markers.
+"""
 _LAST_PHRASES = 32
 _LAST_LINES = 4_096
 _MATH_SPAN = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
@@ -133,12 +140,14 @@ _VALUE = re.compile(r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?")
 def extract_answer(text: str, policy: AnswerPolicy) -> AnswerSpan:
     r"""Returns the span of `text` that `policy` grades.
 
-    Nothing raises: a text without an answer gives a span whose `text` is None and whose `reason` says why.
+    Nothing raises: a text without an answer gives a span whose `text` is None and whose `reason`
+    says why.
 
     >>> extract_answer(r"First \boxed{3}. No, wait: \boxed{5}.", AnswerPolicy()).text
     '5'
-    >>> extract_answer("<think>so \\boxed{5}", AnswerPolicy()).reason
+    >>> extract_answer("<think>so \boxed{5}", AnswerPolicy()).reason
     <Reason.TRUNCATED: 'truncated'>
+
     """
     start, closed = split_reasoning(text)
     if not closed:
@@ -254,10 +263,8 @@ def _lines(text: str, start: int, boxes: list[_Found]) -> Iterator[_Found]:
             low, high = mark.start(1) + quoted, mark.end(1) - quoted
             value = text[low:high]
             if quoted and "\\" in value:
-                try:
+                with contextlib.suppress(ValueError):
                     value = str(json.loads(mark[1]))
-                except ValueError:
-                    pass
             if value.strip() and not holds_box(*mark.span()):
                 yield _Found(value, low, high, mark.start(), mark.end(), "json")
     labels = list(deque(_LINE.finditer(text, start), maxlen=_LAST_LINES))
@@ -364,7 +371,10 @@ def _phrase(text: str, start: int) -> AnswerSpan | None:
 
 
 def _line_end(text: str, at: int) -> int:
-    """Returns where the paragraph's line ends; a line break right after the phrase is passed over."""
+    """Returns where the paragraph's line ends.
+
+    A line break right after the phrase is passed over.
+    """
     at = _skip_space(text, at)
     if text.startswith(("\\[", "$$"), at):
         return _next_line(text, at)[1]
@@ -384,7 +394,7 @@ def _bold_line(text: str, start: int) -> AnswerSpan | None:
 def _last_expression(text: str, start: int) -> AnswerSpan | None:
     """Returns the last value of the last sentence, if the text ends as finished texts do."""
     body = text[start:].rstrip()
-    if not body or body[-1] not in ".!?。$)]}%*`\"'" and not body[-1].isdigit():
+    if not body or (body[-1] not in ".!?。$)]}%*`\"'" and not body[-1].isdigit()):
         return AnswerSpan(None, reason=Reason.TRUNCATED, detail="the text stops in mid-sentence")
     tail_at = max(0, len(body) - 2_000)
     breaks = [

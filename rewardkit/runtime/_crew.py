@@ -20,8 +20,8 @@ _crews: "weakref.WeakSet[Crew]" = weakref.WeakSet()
 _SECOND_TRY_S = 0.05
 
 
-class StartTimeoutError(WorkerDied):
-    """A worker took too long to start."""
+class NoWorkerError(WorkerDied):
+    """There is no worker, and no use in a second try."""
 
 
 class Slot:
@@ -50,6 +50,7 @@ class Crew:
         self.pid = os.getpid()
         self.settings = settings
         self._server: ForkServer | None = None
+        self._closed = False
         self._start = threading.Lock()
         self._lock = threading.Lock()
         self._free = deque(Slot() for _ in range(workers))
@@ -96,7 +97,7 @@ class Crew:
         if slot.link is None:
             try:
                 slot.link = self._started()
-            except StartTimeoutError:
+            except NoWorkerError:
                 raise
             except WorkerDied:
                 # The server may have been killed just now; a second failure is the machine's.
@@ -106,6 +107,8 @@ class Crew:
 
     def _started(self) -> WorkerLink:
         with self._start:
+            if self._closed:
+                raise NoWorkerError("the pool was closed")
             if self._server is not None and not self._server.alive:
                 self._server.stop()
                 self._server = None
@@ -115,9 +118,7 @@ class Crew:
         try:
             frame = link.receive(time.monotonic() + self.settings.start_timeout_s, 2**16)
             if frame is None:
-                raise StartTimeoutError(
-                    f"no worker was up after {self.settings.start_timeout_s:g} s"
-                )
+                raise NoWorkerError(f"no worker was up after {self.settings.start_timeout_s:g} s")
             if frame.kind is Kind.REFUSED:
                 raise ConfigError(
                     f"the pool cannot start: {frame.payload.decode(errors='replace')}"
@@ -132,6 +133,7 @@ class Crew:
         if self.pid != os.getpid():
             return
         with self._start:
+            self._closed = True
             server, self._server = self._server, None
             if server is not None:
                 server.stop()

@@ -40,19 +40,8 @@ _SPLIT_NAMES = sorted(
     key=len,
     reverse=True,
 )
-_STARTING_COMMANDS = frozenset(
-    [
-        "frac",
-        "binom",
-        "lfloor",
-        "lceil",
-        "langle",
-        "ldots",
-        "angle",
-        "triangle",
-        *_BIG_OPERATORS,
-        *_DECORATIONS,
-    ]
+_STARTING_COMMANDS = frozenset("frac binom lfloor lceil langle ldots angle triangle".split()).union(
+    _BIG_OPERATORS, _DECORATIONS, FUNCTIONS, GREEK, CONSTANT_NAMES
 )
 
 
@@ -98,9 +87,7 @@ class AtomParser(BracketParser, FunctionParser):
                 )
             return value in ("{", "{set")
         if kind == "cmd":
-            return value in FUNCTIONS or value in GREEK or value in CONSTANT_NAMES or value in _STARTING_COMMANDS or (
-                value.startswith(("mathbb:", "mathcal:", "unit:"))
-            )  # fmt: skip
+            return value in _STARTING_COMMANDS or value.startswith(("mathbb:", "mathcal:", "unit:"))
         return False
 
     def factor(self) -> Node:
@@ -159,7 +146,7 @@ class AtomParser(BracketParser, FunctionParser):
         return Pow(node, power)
 
     def degrees(self, node: Node) -> Node:
-        """Takes the rest of 30^\\circ 15' 20'', 25^\\circ C."""
+        r"""Takes the rest of 30^\circ 15' 20'', 25^\circ C."""
         if self.at_op("{"):
             self.take()
             self.take()
@@ -226,7 +213,7 @@ class AtomParser(BracketParser, FunctionParser):
         return self.argument()
 
     def argument(self) -> Node:
-        """Takes one argument of \\frac and its like: a group, or one character (\\frac12)."""
+        r"""Takes one argument of \frac and its like: a group, or one character (\frac12)."""
         if self.at_op("{"):
             return self.group()
         token = self.peek
@@ -341,14 +328,17 @@ class AtomParser(BracketParser, FunctionParser):
             while self.at_op("'"):
                 self.take()
                 name += "'"
-        elif (
-            self.peek.kind == "num" and not self.peek.spaced and self.peek.value.isdigit() and len(name) == 1
-            and len(self.peek.value) < 4 and self.tokens[self.at - 1].kind == "word"
-        ):  # fmt: skip
+        elif len(name) == 1 and self.index_follows():
             name += "_" + self.take().value
         if self.at_op("(") and not self.peek.spaced:
             return self.application(name)
         return Sym(name)
+
+    def index_follows(self) -> bool:
+        """Returns True if x1 is written for x_1: a few digits right behind a bare letter."""
+        index = self.peek
+        digits = index.kind == "num" and not index.spaced and index.value.isdigit()
+        return digits and len(index.value) < 4 and self.tokens[self.at - 1].kind == "word"
 
     def subscript(self) -> str:
         """Takes an index and returns its text: `1`, `n-1`, `max`."""

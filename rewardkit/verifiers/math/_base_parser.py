@@ -1,6 +1,10 @@
-"""What all parts of the parser share: the tokens, the position, the depth, and the grammar's levels by name."""
+"""What all parts of the parser share.
+
+The tokens, the position, the depth, and the grammar's levels by name.
+"""
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 
 from rewardkit.verifiers.math._lexer import Token
 from rewardkit.verifiers.math._limits import NotMathError
@@ -45,8 +49,9 @@ class BaseParser(ABC):
         token = self.tokens[self.at]
         return token.kind in ("word", "prose") and token.value == value
 
-    def at_prose_word(self, value: str) -> bool:
-        return self.at_word(value)
+    def at_any_word(self, values: Collection[str]) -> bool:
+        token = self.tokens[self.at]
+        return token.kind in ("word", "prose") and token.value.lower() in values
 
     def expect(self, value: str) -> None:
         if not self.at_op(value):

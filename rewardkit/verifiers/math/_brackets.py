@@ -26,11 +26,14 @@ _MATRICES = frozenset(
 _ALIGNED = frozenset(["aligned", "align", "gathered", "split", "equation", "gather", "alignat"])
 
 
+_IF_WORDS = ("if", "when", "for", "where")
+
+
 class BracketParser(BaseParser):
     """Reads what stands between brackets."""
 
     def group(self) -> Node:
-        """Takes `{…}`: a group, an unescaped set, or the two sides of \\over and \\choose."""
+        r"""Takes `{…}`: a group, an unescaped set, or the two sides of \over and \choose."""
         self.expect("{")
         if self.at_op("}"):
             self.take()
@@ -205,7 +208,7 @@ class BracketParser(BaseParser):
         rows = list[tuple[Node, Node | None]]()
         while self.peek.kind != "end_env":
             value = self.relation()
-            while self.at_op(",") or self.at_op("&") or (self.peek.kind in ("prose", "word") and self.peek.value.lower() in ("if", "when", "for", "where")):  # fmt: skip
+            while self.at_op(",") or self.at_op("&") or self.at_any_word(_IF_WORDS):
                 self.take()
             condition: Node | None = None
             if self.peek.kind in ("prose", "word") and self.peek.value.lower() in (

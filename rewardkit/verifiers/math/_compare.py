@@ -1,4 +1,7 @@
-"""The comparison of an answer with its reference: the reference's kind says how the answer is taken."""
+"""The comparison of an answer with its reference.
+
+The reference's kind says how the answer is taken.
+"""
 
 from collections.abc import Callable
 from typing import Any

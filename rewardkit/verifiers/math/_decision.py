@@ -39,8 +39,8 @@ def oversized(why: str) -> Decision:
 class Tolerance:
     """How near a decimal must come.
 
-    Exact references need exact answers, or decimals with `approximation_digits` correct significant digits.
-    `significant_figures` turns on a plain relative tolerance of half a unit in that figure.
+    Exact references need exact answers, or decimals with `approximation_digits` correct significant
+    digits. `significant_figures` turns on a plain relative tolerance of half a unit in that figure.
     """
 
     approximation_digits: int = 6

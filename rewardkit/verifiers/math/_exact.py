@@ -1,4 +1,7 @@
-"""Exact rational values, and modular fingerprints where the exact value would be too large or has symbols."""
+"""Exact rational values, and modular fingerprints.
+
+Where the exact value would be too large or has symbols.
+"""
 
 import math
 import zlib
@@ -37,8 +40,10 @@ __all__ = ["Rational", "exact_value", "fingerprint"]
 Rational: TypeAlias = int | Fraction
 
 _PRIMES = ((1 << 61) - 1, (1 << 89) - 1)
-"""Mersenne primes: an equality of two rational functions that holds modulo both at a fixed point holds, but for
-an adversary who adds multiples of them; the numeric check that follows closes that."""
+"""Mersenne primes: an equality of two rational functions that holds modulo both at a fixed point
+holds, but for an adversary who adds multiples of them; the numeric check that follows closes
+that.
+"""
 
 
 def _bits(value: Rational) -> int:
@@ -276,7 +281,10 @@ def exact_value(node: Node, meter: Meter | None = None) -> Rational:
 
 
 class _Modular:
-    """Values of rational functions modulo a prime, symbols replaced by fixed pseudo-random residues."""
+    """Values of rational functions modulo a prime.
+
+    Symbols replaced by fixed pseudo-random residues.
+    """
 
     def __init__(self, prime: int, meter: Meter) -> None:
         self.prime = prime
@@ -355,10 +363,13 @@ def _as_factorials(upper: Node, lower: Node) -> Node:
 
 
 def fingerprint(node: Node, meter: Meter | None = None) -> tuple[int, int]:
-    """Returns the value of a rational function modulo two primes at a fixed point (Schwartz 1980, Zippel 1979).
+    """Returns the value of a rational function modulo two primes at a fixed point.
 
-    Different fingerprints prove that two rational functions differ; equal ones that they are the same, but
-    with probability below degree / 2^61 (and against an adversary only together with a numeric check).
+    This is the test of Schwartz (1980) and Zippel (1979) at one point that the symbols' names fix.
+
+    Different fingerprints prove that two rational functions differ; equal ones that they are the
+    same, but with probability below degree / 2^61 (and against an adversary only together with a
+    numeric check).
 
     Raises:
         UnsupportedError, UndefinedValueError, TooLargeError: as `exact_value`.

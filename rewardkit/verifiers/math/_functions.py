@@ -82,10 +82,7 @@ class FunctionParser(BaseParser):
             self.take()
             degree = self.sum()
             self.expect("]")
-        if self.at_op("{"):
-            body = self.group()
-        else:
-            body = self.atom()
+        body = self.group() if self.at_op("{") else self.atom()
         return Call("sqrt", (body,)) if degree is None else Call("root", (body, degree))
 
     def big_operator(self, name: str) -> Node:

@@ -1,4 +1,7 @@
-"""The verdict on one answer span: tiers from the cheapest to the dearest, each says yes, no, or passes on."""
+"""The verdict on one answer span.
+
+Tiers from the cheapest to the dearest, each says yes, no, or passes on.
+"""
 
 import re
 from dataclasses import dataclass, replace
@@ -199,7 +202,10 @@ def _judge_math(
 
 
 def _translatable(node: Node) -> bool:
-    """Returns True if a symbolic engine has a counterpart of every part: values only, no unknown functions."""
+    """Returns True if a symbolic engine has a counterpart of every part.
+
+    Values only, no unknown functions.
+    """
     return all(isinstance(part, _SYMBOLIC) and not _indexes_a_symbol(part) for part in walk(node))
 
 
@@ -213,7 +219,10 @@ def _indexes_a_symbol(node: Node) -> bool:
 def _answer_nodes(
     reference: MathReference, cleaned: str, plain: str, decimal_comma: bool
 ) -> tuple[list[Node], Judgement]:
-    """Returns the readings of an answer that its reference allows, or the judgement where there is none."""
+    """Returns the readings of an answer that its reference allows, or the judgement.
+
+    Where there is none.
+    """
     wanted = reference.readings[0]
     if isinstance(wanted, Const) and wanted.name == "empty" and means_empty(plain):
         return [wanted], _mismatch("words", "")
@@ -258,7 +267,10 @@ def _spelled_quantity(plain: str) -> Node | None:
 
 
 def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:
-    """Returns the ways to read an answer, given what is asked for: a scalar allows a decimal comma."""
+    """Returns the ways to read an answer, given what is asked for.
+
+    A scalar allows a decimal comma.
+    """
     if decimal_comma:
         return [Reading(decimal_comma=True)]
     sequence = isinstance(wanted, Seq | Listing)
@@ -272,7 +284,7 @@ def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:
 
 
 def _restates(wanted: Node, node: Node, cleaned: str, task: str) -> bool:
-    """Returns True if a plain number was asked for and the answer repeats an expression that the task poses."""
+    """Returns True if the answer repeats an expression of the task where a number was asked for."""
     if not task or is_literal(node) or not is_literal(wanted):
         return False
     needle = squeeze(cleaned)

@@ -54,9 +54,9 @@ _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 
 
 def clean(text: str) -> str:
-    """Returns the text of one answer in the lexer's alphabet, without math delimiters around it.
+    r"""Returns the text of one answer in the lexer's alphabet, without math delimiters around it.
 
-    >>> clean("$$\\\\boxed{12{,}500}$$")
+    >>> clean("$$\\boxed{12{,}500}$$")
     '12,500'
     """
     text = clean_characters(text)
@@ -152,7 +152,10 @@ _ENVIRONMENT = re.compile(r"\s*\{([a-zA-Z]+\*?)\}")
 
 
 def _integer(digits: str) -> int:
-    """Returns `int(digits)`, also where Python's limit on the length of digit strings would refuse it."""
+    """Returns `int(digits)` for strings of any length.
+
+    Python refuses strings of more than 4,300 digits; halves are converted one by one.
+    """
     if len(digits) <= 4_000:
         return int(digits)
     half = len(digits) // 2
@@ -186,7 +189,10 @@ def _decimal(digits: str, exponent: int = 0) -> Num:
 
 
 def read_decimal(digits: str) -> Node:
-    """Returns the number that `-12.50` and its like spell: digits, at most one dot, a leading minus."""
+    """Returns the number that `-12.50` and its like spell.
+
+    Digits, at most one dot, a leading minus.
+    """
     return Neg(_decimal(digits[1:])) if digits.startswith("-") else _decimal(digits)
 
 
@@ -261,7 +267,10 @@ def _scan_number(text: str, at: int, reading: Reading) -> tuple[Node, int] | Non
 
 
 def _scan_based(text: str, at: int) -> tuple[Node, int] | None:
-    """Returns a number with its base (`1011_2`, `2A_{16}`, `(1101)_{\\text{two}}`), if one begins at `at`."""
+    r"""Returns a number with its base (`1011_2`, `2A_{16}`, `(1101)_{\text{two}}`).
+
+    If one begins at `at`.
+    """
     found = _BASED.match(text, at)
     if not found or (at and (text[at - 1].isalnum() or text[at - 1] in "._")):
         return None
@@ -415,7 +424,10 @@ class _Lexer:
             self.emit("cmd", name)
 
     def scan_group_command(self, name: str) -> None:
-        """Reads `\\text{…}`, `\\mathbb{R}`, `\\mathbf{27}`: words become a text token, mathematics stays itself."""
+        r"""Reads `\text{…}`, `\mathbb{R}`, `\mathbf{27}`.
+
+        Words become a text token, mathematics stays itself.
+        """
         at = self.at
         while at < len(self.text) and self.text[at] == " ":
             at += 1

@@ -1,13 +1,13 @@
 """The bounds that hold before any work starts, and what is raised when an input is over them."""
 
 __all__ = [
-    "Meter",
     "MAX_ANSWER_CHARS",
     "MAX_BITS",
     "MAX_DEPTH",
     "MAX_ITEMS",
     "MAX_STEPS",
     "MAX_TOKENS",
+    "Meter",
     "NotMathError",
     "TooLargeError",
     "UndefinedValueError",
@@ -24,11 +24,16 @@ MAX_ITEMS = 512
 MAX_BITS = 1 << 16
 """Size of an exact integer (65,536 bits, about 19,700 digits)."""
 MAX_STEPS = 20_000
-"""Node evaluations spent on one answer; sums, integrals and limits count each term, large numbers their size."""
+"""Node evaluations spent on one answer; sums, integrals and limits count each term, large numbers
+their size.
+"""
 
 
 class Meter:
-    """Counts the work on one answer, so that its cost has a bound that does not depend on the machine's load."""
+    """Counts the work on one answer.
+
+    So that its cost has a bound that does not depend on the machine's load.
+    """
 
     __slots__ = ("left",)
 

@@ -1,7 +1,7 @@
 """The expression tree that every answer and every reference is read into.
 
-Leaves are numbers, symbols and constants; inner nodes are arithmetic, calls and the structures that answers are
-made of (lists, relations, matrices, …). Nodes are immutable and compare by structure.
+Leaves are numbers, symbols and constants; inner nodes are arithmetic, calls and the structures that
+answers are made of (lists, relations, matrices, …). Nodes are immutable and compare by structure.
 """
 
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ __all__ = [
     "Percent",
     "PlusMinus",
     "Pow",
-    "Quantity",
     "Quantifier",
+    "Quantity",
     "Ratio",
     "Rel",
     "Seq",
@@ -92,7 +92,7 @@ class Pow:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A known function: sin, ln, root, abs, floor, factorial, binom, det, …"""
+    """A known function, such as sin, ln, root, abs, floor, factorial, binom, det."""
 
     name: str
     args: tuple["Node", ...]
@@ -132,7 +132,10 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class BaseNum:
-    """An integer with a written base, such as 1011_2. Digits are upper case without leading zeros."""
+    """An integer with a written base, such as 1011_2.
+
+    Digits are upper case without leading zeros.
+    """
 
     digits: str
     base: int
@@ -178,7 +181,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Rel:
-    """A chain of relations: sides[0] ops[0] sides[1] ops[1] …"""
+    """A chain of relations, sides[0] ops[0] sides[1] ops[1] and so on."""
 
     sides: tuple["Node", ...]
     ops: tuple[str, ...]

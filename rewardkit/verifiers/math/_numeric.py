@@ -1,4 +1,7 @@
-"""High-precision values of expressions, with a budget: every node costs a step, every size is looked at first."""
+"""High-precision values of expressions, with a budget.
+
+Every node costs a step, every size is looked at first.
+"""
 
 import math
 import threading
@@ -67,7 +70,10 @@ _local = threading.local()
 
 
 def context(digits: int = DIGITS) -> Any:
-    """Returns this thread's mpmath context of that precision; mpmath's global one is shared by all threads."""
+    """Returns this thread's mpmath context of that precision.
+
+    Mpmath's global one is shared by all threads.
+    """
     contexts = _local.__dict__.setdefault("contexts", {})
     if digits not in contexts:
         import mpmath  # A tenth of a second, spent only where a value is computed.
@@ -88,7 +94,8 @@ def is_real(value: Value, digits: int = DIGITS) -> bool:
 def sample_points(name: str) -> list[Fraction]:
     """Returns the fixed pseudo-random values at which a symbol is evaluated.
 
-    Those at `POSITIVE` are positive, those at `SIGNED` have either sign, those at `WHOLE` are small whole numbers.
+    Those at `POSITIVE` are positive, those at `SIGNED` have either sign, those at `WHOLE` are small
+    whole numbers.
     """
     raw = name.encode("utf-8", "surrogatepass")
     points = list[Fraction]()
@@ -244,7 +251,7 @@ class Evaluator:
             raise UndefinedValueError(f"{node.name} is not defined here") from None
         except TypeError:
             raise UnsupportedError(f"{node.name} of {len(args)} arguments") from None
-        if not self.ctx.isfinite(result) or abs(result) > self.limit and node.name in _POLES:
+        if not self.ctx.isfinite(result) or (abs(result) > self.limit and node.name in _POLES):
             raise UndefinedValueError(f"a pole of {node.name}")
         return result
 
@@ -396,7 +403,10 @@ def _rounded(ctx: Any, value: Value) -> Value:
 
 
 def _odd_root(exponent: Node) -> tuple[int, int] | None:
-    """Returns p, q of an exponent p/q with odd q above 1: a real root of a negative number exists."""
+    """Returns p, q of an exponent p/q with odd q above 1.
+
+    A real root of a negative number exists.
+    """
     if isinstance(exponent, Neg):
         inner = _odd_root(exponent.body)
         return None if inner is None else (-inner[0], inner[1])
@@ -478,7 +488,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
             "sech",
             "csch",
         )
-    },  # fmt: skip
+    },
     **{
         "arc" + name: (lambda ctx, v, n=short: getattr(ctx, n)(v))
         for name, short in (
@@ -492,7 +502,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
             ("cosh", "acosh"),
             ("tanh", "atanh"),
         )
-    },  # fmt: skip
+    },
     "ln": lambda ctx, v: ctx.log(v),
     "log": lambda ctx, v: ctx.log(v),
     "logb": lambda ctx, v, b: ctx.log(v) / ctx.log(b),

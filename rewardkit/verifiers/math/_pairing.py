@@ -41,9 +41,9 @@ def matching(comparer: Comparer, members: list[Node], given: list[Node]) -> Deci
                 del left[index]
                 break
         else:
-            return undecided("structure", "a member could not be compared") if unsure else different(
-                "structure", "a value that is missing"
-            )  # fmt: skip
+            if unsure:
+                return undecided("structure", "a member could not be compared")
+            return different("structure", "a value that is missing")
     return equal("structure", f"the same {len(members)} values")
 
 

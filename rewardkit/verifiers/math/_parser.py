@@ -1,11 +1,10 @@
-"""The grammar of answers: recursive descent over the tokens, linear in their number, bounded in depth.
+"""The grammar of answers: recursive descent over the tokens.
 
-listing   relation, relation; relation and relation or relation
-relation  set = set < set …          (also ∈, ≡ … (mod m), ≈)
-set       ratio ∪ ratio ∩ ratio ∖ ratio
-ratio     sum : sum
-sum       term + term − term ± term
-term      factor · factor / factor   (also by juxtaposition; a unit phrase ends a term)
+Linear in their number, bounded in depth.
+
+listing   relation, relation; relation and relation or relation relation  set = set < set … (also ∈,
+≡ … (mod m), ≈) set       ratio ∪ ratio ∩ ratio ∖ ratio ratio     sum : sum sum       term + term −
+term ± term term      factor · factor / factor   (also by juxtaposition; a unit phrase ends a term)
 factor    atom ^ exponent ! % °
 """
 
@@ -41,6 +40,9 @@ from rewardkit.verifiers.math._units import is_unit_word, parse_unit
 __all__ = ["parse"]
 
 _SET_OPERATORS = {"cup": "cup", "cap": "cap", "setminus": "minus", "bigcup": "cup"}
+_QUANTIFIER_WORDS = frozenset(
+    "all any every some each that real integer integers numbers is an positive".split()
+)
 _CONDITIONS = {"for", "where", "with", "if", "when", "such", "provided"}
 
 
@@ -65,7 +67,10 @@ class _Parser(AtomParser):
         return node
 
     def separator(self) -> str | None:
-        """Takes a separator between items, if one stands here; a comma before `and` belongs to it."""
+        """Takes a separator between items, if one stands here.
+
+        A comma before `and` belongs to it.
+        """
         token = self.peek
         word = token.value.lower() if token.kind in ("word", "prose", "cmd") else ""
         if word in ("and", "or"):
@@ -123,14 +128,10 @@ class _Parser(AtomParser):
         node = self.relation()
         conditions = list[Node]()
         while (
-            self.peek.kind in ("word", "prose")
-            and self.peek.value.lower() in _CONDITIONS
-            or self.at_cmd("forall")
-        ):
+            self.peek.kind in ("word", "prose") and self.peek.value.lower() in _CONDITIONS
+        ) or self.at_cmd("forall"):
             self.take()
-            while self.peek.kind in ("word", "prose") and self.peek.value.lower() in (
-                "all", "any", "every", "some", "each", "that", "real", "integer", "integers", "numbers", "is", "an", "positive",
-            ):  # fmt: skip
+            while self.at_any_word(_QUANTIFIER_WORDS):
                 self.take()
             if self.closes_here():
                 break
@@ -165,7 +166,7 @@ class _Parser(AtomParser):
         return Rel(tuple(sides), tuple(ops))
 
     def modulus(self) -> Node | None:
-        """Takes `\\pmod 7`, `\\pmod{7}`, `(mod 7)`, `\\bmod 7` after a congruence."""
+        r"""Takes `\pmod 7`, `\pmod{7}`, `(mod 7)`, `\bmod 7` after a congruence."""
         if self.at_cmd("pmod") or self.at_cmd("bmod") or self.at_cmd("mod") or self.at_word("mod"):
             self.take()
             return self.factor()
@@ -199,7 +200,7 @@ class _Parser(AtomParser):
     def ratio(self) -> Node:
         node = self.sum()
         parts = [node]
-        while (self.at_op(":") and not self.builders) or self.at_prose_word("to"):
+        while (self.at_op(":") and not self.builders) or self.at_word("to"):
             self.take()
             parts.append(self.sum())
         return Ratio(tuple(parts)) if len(parts) > 1 else node
@@ -282,7 +283,10 @@ class _Parser(AtomParser):
         return Neg(node) if sign == "-" else node
 
     def mixed_number(self, whole: Num) -> Node | None:
-        """Takes the fraction of a mixed number (3½ as `3\\frac12` or `3 1/2`), if one stands here."""
+        r"""Takes the fraction of a mixed number (3½ as `3\frac12` or `3 1/2`).
+
+        If one stands here.
+        """
         mark = self.at
         if self.at_cmd("frac"):
             part = self.atom()
@@ -290,7 +294,7 @@ class _Parser(AtomParser):
             if value is not None:
                 return self.postfix(Num(whole.value + value))
             return _multiply(whole, self.postfix(part))
-        elif self.peek.kind == "num" and self.peek.spaced:
+        if self.peek.kind == "num" and self.peek.spaced:
             top = self.take().node
             if self.at_op("/") and self.tokens[self.at + 1].kind == "num":
                 self.take()
@@ -303,7 +307,10 @@ class _Parser(AtomParser):
         return None
 
     def unit_starts(self, node: Node) -> bool:
-        """Returns True if a unit phrase begins here: prose after a value, or a bare word that names a unit."""
+        """Returns True if a unit phrase begins here.
+
+        Prose after a value, or a bare word that names a unit.
+        """
         token = self.peek
         if token.kind == "op" and token.value in SYMBOL_UNITS:
             return not isinstance(node, Quantity)
@@ -398,9 +405,8 @@ def _proper(part: Node) -> Fraction | None:
             and bottom.places is None
             and isinstance(top.value, int)
             and isinstance(bottom.value, int)
-        ):
-            if 0 < top.value < bottom.value:
-                return Fraction(top.value, bottom.value)
+        ) and 0 < top.value < bottom.value:
+            return Fraction(top.value, bottom.value)
     return None
 
 

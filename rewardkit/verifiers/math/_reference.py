@@ -55,7 +55,10 @@ _LATEX_COMMAND = re.compile(r"\\[A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class MathReference:
-    """A compiled reference. It is immutable, shared by all rollouts of a prompt, and pickles as its text."""
+    """A compiled reference.
+
+    It is immutable, shared by all rollouts of a prompt, and pickles as its text.
+    """
 
     text: str
     """The reference as it was given."""
@@ -95,7 +98,10 @@ class MathReference:
 
 
 def squeeze(text: str) -> str:
-    """Returns a cleaned text without the spaces that mean nothing: `2 3/4` keeps its space, `x + 1` loses both."""
+    """Returns a cleaned text without the spaces that mean nothing.
+
+    `2 3/4` keeps its space, `x + 1` loses both.
+    """
     for command in ("\\left", "\\right", "\\displaystyle", "\\,", "\\;", "\\ "):
         if command in text:
             text = text.replace(command, " ")
@@ -104,7 +110,9 @@ def squeeze(text: str) -> str:
 
 
 def reference_text(reference: Json) -> str:
-    """Returns the text of a reference: a string or a number; of a worked solution, its final answer.
+    """Returns the text of a reference.
+
+    A string or a number; of a worked solution, its final answer.
 
     Raises:
         InvalidReferenceError: the reference has another type, is empty, or is not a number.
@@ -162,9 +170,8 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
 
     if not canonical:
         raise InvalidReferenceError(f"a math reference without content: {text[:60]!r}")
-    if plain.lower() in ("nan", "none", "null", "n/a", "unknown", "?"):
-        if plain.lower() != "none":
-            raise InvalidReferenceError(f"a math reference that is a placeholder: {text[:60]!r}")
+    if plain.lower() in ("nan", "null", "n/a", "unknown", "?"):
+        raise InvalidReferenceError(f"a math reference that is a placeholder: {text[:60]!r}")
     if re.fullmatch(
         r"\(?[a-dA-J]\)?|\(?[A-J]\)?(?:\s*(?:,|;|and|&)+\s*(?:and\s+)?\(?[A-J]\)?)*", plain
     ):
@@ -240,7 +247,8 @@ def read_math(cleaned: str, reading: Reading) -> Node:
     """Returns the tree of a cleaned text.
 
     Raises:
-        NotMathError, TooLargeError: as `parse`; nesting beyond the interpreter's stack counts as too large.
+        NotMathError, TooLargeError: as `parse`; nesting beyond the interpreter's stack counts as
+            too large.
     """
     if len(cleaned) > MAX_ANSWER_CHARS:
         raise TooLargeError(f"more than {MAX_ANSWER_CHARS} characters")

@@ -155,7 +155,10 @@ def systems(
 
 
 def sequences(comparer: Comparer, reference: Node, answer: Node) -> Decision:
-    """Compares lists with an ellipsis: the written beginnings, the ends, and what the dots stand for."""
+    """Compares lists with an ellipsis.
+
+    The written beginnings, the ends, and what the dots stand for.
+    """
     left, right = _sequence_items(reference), _sequence_items(answer)
     if left is None or right is None:
         return different("structure", "no sequence")

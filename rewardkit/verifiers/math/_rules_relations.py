@@ -99,8 +99,7 @@ def relation(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
     if isinstance(answer, Quantifier):
         answer = answer.body
     if is_set_like(reference):
-        decision = real_sets(comparer, reference, answer)
-        return decision
+        return real_sets(comparer, reference, answer)
     left, right = reference.sides[0], reference.sides[-1]
     if _is_periodic(reference):
         return families(comparer, reference, answer)
@@ -118,9 +117,9 @@ def relation(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
     if isinstance(left, Seq | Ratio) or isinstance(
         right, Seq | Matrix | SetOp | PlusMinus | Const | Ratio
     ):
-        return comparer.compare(right, answer.sides[-1]) if _same_subject(reference, answer) else different(
-            "structure", "another unknown"
-        )  # fmt: skip
+        if not _same_subject(reference, answer):
+            return different("structure", "another unknown")
+        return comparer.compare(right, answer.sides[-1])
     if isinstance(answer.sides[0], Apply) and is_name(left) and _is_definition(answer):
         return comparer.compare(right, answer.sides[-1])
     return relations(comparer, reference, answer)
@@ -217,7 +216,10 @@ def families(comparer: Comparer, reference: Node, answer: Node) -> Decision:
 
 
 def asymptotics(comparer: Comparer, reference: BigO, answer: Node) -> Decision:
-    """Compares classes of growth: equal if the ratio of the functions tends to a positive constant."""
+    """Compares classes of growth.
+
+    Equal if the ratio of the functions tends to a positive constant.
+    """
     answer = last_side(answer)
     if not isinstance(answer, BigO) or answer.name != reference.name:
         return different("structure", "another class of growth")
@@ -289,9 +291,9 @@ def _same_subject(reference: Rel, answer: Rel) -> bool:
 
 def subject_of(node: Node) -> tuple[str, Node]:
     """Returns the unknown of a statement about a set and the set: x ∈ A, E = A, x > 2."""
-    if isinstance(node, Rel) and len(node.sides) == 2 and isinstance(node.sides[0], Sym):
-        if node.ops[0] in ("in", "=") and isinstance(node.sides[1], Seq | SetOp | Const | Builder):
-            return node.sides[0].name, node.sides[1]
+    match node:
+        case Rel((Sym(name), Seq() | SetOp() | Const() | Builder() as target), ("in" | "=",)):
+            return name, target
     names = free_symbols(node)
     return (next(iter(names)) if len(names) == 1 else ""), node
 

@@ -1,5 +1,6 @@
 """Rules for single values: numbers, expressions, quantities, ratios, numbers in a base."""
 
+import itertools
 from typing import Any
 
 from rewardkit.verifiers.math._comparer import Comparer
@@ -129,7 +130,10 @@ def antiderivatives(comparer: Comparer, reference: Node, answer: Node) -> Decisi
 
 
 def quantity(comparer: Comparer, reference: Quantity, answer: Node) -> Decision:
-    """Compares values with units: convertible units convert, a missing unit is taken as the reference's."""
+    """Compares values with units.
+
+    Convertible units convert, a missing unit is taken as the reference's.
+    """
     value = value_of(answer, reference, comparer)
     if isinstance(value, Decision):
         return value
@@ -244,9 +248,12 @@ def _wants_decimal(reference: Node) -> bool:
 
 
 def _broken_chain(sides: list[Node], comparer: Comparer) -> Decision | None:
-    """Returns why a chain of equalities is no answer: it is false, or its left side is an unsolved equation."""
+    """Returns why a chain of equalities is no answer.
+
+    It is false, or its left side is an unsolved equation.
+    """
     closed = [s for s in sides if not free_symbols(s) and isinstance(s, (*VALUES, Const, Quantity))]
-    for a, b in zip(closed, closed[1:], strict=False):
+    for a, b in itertools.pairwise(closed):
         if comparer.compare(a, b).same is False and comparer.compare(b, a).same is False:
             return different("chain", "a chain of equalities that is false")
     first = sides[0]
@@ -264,18 +271,24 @@ def _broken_chain(sides: list[Node], comparer: Comparer) -> Decision | None:
 
 
 def _is_unsolved(node: Node, name: str) -> bool:
-    """Returns True if the left side is a·x + b: the equation asks for x, and its right side is not x."""
+    """Returns True if the left side is a·x + b.
+
+    The equation asks for x, and its right side is not x.
+    """
     try:
         values = [Evaluator({name: k}).value(node) for k in (0, 1, 2, 3)]
     except (UndefinedValueError, UnsupportedError, TooLargeError):
         return False
-    steps = [b - a for a, b in zip(values, values[1:], strict=False)]
+    steps = [b - a for a, b in itertools.pairwise(values)]
     linear = abs(steps[0] - steps[1]) < 1e-20 and abs(steps[1] - steps[2]) < 1e-20
     return bool(linear and not (abs(steps[0] - 1) < 1e-20 and abs(values[0]) < 1e-20))
 
 
 def is_unevaluated(reference: Node, answer: Node) -> bool:
-    """Returns True if a plain number was asked for and the answer is the task itself: 37 × 43, a sum, an integral."""
+    """Returns True if a plain number was asked for and the answer is the task itself.
+
+    37 × 43, a sum, an integral.
+    """
     if isinstance(reference, Quantity):
         reference = reference.body
     if not is_literal(reference):
@@ -299,7 +312,10 @@ def _plain_arithmetic(node: Node) -> bool:
 
 
 def _constant_name(node: Node) -> str:
-    """Returns the name of a constant of integration: a last term C beside an expression in another symbol."""
+    """Returns the name of a constant of integration.
+
+    A last term C beside an expression in another symbol.
+    """
     if isinstance(node, Add):
         for term in node.terms:
             if (
@@ -332,7 +348,10 @@ def _same_noun(left: str, right: str) -> bool:
 
 
 def _read_symbol_as_unit(node: Node) -> Node:
-    """Returns `15 m` with its bare letters read as a unit: the reference has a unit, so the answer may."""
+    """Returns `15 m` with its bare letters read as a unit.
+
+    The reference has a unit, so the answer may.
+    """
     if isinstance(node, Div):
         top, bottom = _read_symbol_as_unit(node.top), node.bottom
         if isinstance(top, Quantity) and isinstance(bottom, Sym):

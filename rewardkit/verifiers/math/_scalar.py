@@ -1,4 +1,7 @@
-"""Are two expressions the same value? Exact numbers first, then fingerprints, then high-precision points."""
+"""Are two expressions the same value?
+
+Exact numbers first, then fingerprints, then high-precision points.
+"""
 
 from fractions import Fraction
 from functools import cached_property
@@ -50,9 +53,12 @@ _INTEGER_NAMES = frozenset("nkmNjpqrlab")
 
 
 class Scalar:
-    """An expression with what has been computed of it; a reference's is kept and shared by its rollouts.
+    """An expression with what has been computed of it.
 
-    `meter` is the budget of the answer that the expression belongs to; each value of a reference has its own.
+    A reference's is kept and shared by its rollouts.
+
+    `meter` is the budget of the answer that the expression belongs to; each value of a reference
+    has its own.
     """
 
     def __init__(self, node: Node, meter: Meter | None = None) -> None:
@@ -134,13 +140,16 @@ def _calls(node: Node, names: tuple[str, ...]) -> bool:
 
 
 def _mentions_i(node: Node) -> bool:
-    return node == Const("i") or (isinstance(node, Call) and node.name in ("cis", "sqrt")) and (
+    return node == Const("i") or ((isinstance(node, Call) and node.name in ("cis", "sqrt")) and (
         node.name == "cis" or _mentions_i(node.args[0])
-    ) or any(_mentions_i(inner) for inner in children(node))  # fmt: skip
+    )) or any(_mentions_i(inner) for inner in children(node))  # fmt: skip
 
 
 def _last_place(node: Node) -> Fraction | None:
-    """Returns the value of one unit in the last written decimal of a literal such as 3.14, 1.6·10^-19, 2.5%."""
+    """Returns the value of one unit in the last written decimal of a literal such as 3.14.
+
+    1.6·10^-19, 2.5%.
+    """
     match node:
         case Num(_, places):
             return None if places is None else Fraction(10) ** -places
@@ -197,7 +206,7 @@ def _terminates(value: Rational) -> bool:
 
 
 def _significant(scalar: Scalar) -> int:
-    """Returns the fewest significant digits among the decimals of an expression (a large number for none)."""
+    """Returns the fewest significant digits among the decimals of an expression, or 10^6."""
     return min((literal.significant for literal in scalar.decimals), default=10**6)
 
 
@@ -256,7 +265,10 @@ def _compare_expressions(reference: Scalar, answer: Scalar, tolerance: Tolerance
 
 
 def _agree_in_size(reference: Scalar, answer: Scalar) -> bool:
-    """Returns False if values disagree: two fingerprints can be made equal on purpose by adding their primes."""
+    """Returns False if values disagree.
+
+    Two fingerprints can be made equal on purpose by adding their primes.
+    """
     try:
         left, right = reference.at(0), answer.at(0)
     except (UnsupportedError, TooLargeError, UndefinedValueError):
@@ -287,7 +299,10 @@ def _gap_allowed(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> tup
 
 
 def _points_for(reference: Scalar, answer: Scalar) -> tuple[int, ...]:
-    """Returns the sample points in the order in which they tell most: both signs early, whole numbers for steps."""
+    """Returns the sample points in the order in which they tell most.
+
+    Both signs early, whole numbers for steps.
+    """
     if reference.stepwise or answer.stepwise:
         whole = reference.symbols | answer.symbols <= _INTEGER_NAMES
         return tuple(WHOLE) if whole else (*WHOLE, *SIGNED, *POSITIVE)

@@ -1,4 +1,7 @@
-"""Subsets of the real line: intervals, unions and the solution sets of inequalities in one variable."""
+"""Subsets of the real line: intervals.
+
+Unions and the solution sets of inequalities in one variable.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -43,7 +46,10 @@ _FAR = 10**6
 
 @dataclass(frozen=True, slots=True)
 class RealSet:
-    """A finite union of points and intervals: membership at each breakpoint and in each gap between them."""
+    """A finite union of points and intervals.
+
+    Membership at each breakpoint and in each gap between them.
+    """
 
     points: tuple[Any, ...]
     """Breakpoints in increasing order."""
@@ -119,7 +125,10 @@ def _points(values: list[Any]) -> RealSet:
 
 
 def is_set_like(node: Node) -> bool:
-    """Returns True if the node can only be a set of numbers: an inequality, a union, a half-open interval."""
+    """Returns True if the node can only be a set of numbers.
+
+    An inequality, a union, a half-open interval.
+    """
     match node:
         case SetOp() | Const("R") | Builder():
             return True
@@ -327,7 +336,10 @@ def _without_infinite_ends(node: Rel) -> Rel:
 
 
 def _without_bars(node: Node) -> list[Node]:
-    """Returns the expression with each |u| replaced by u and by -u: its zeros are among those of the variants."""
+    """Returns the expression with each |u| replaced by u and by -u.
+
+    Its zeros are among those of the variants.
+    """
     bars = [n for n in walk(node) if isinstance(n, Call) and n.name == "abs"]
     if not 0 < len(bars) <= 3:
         return [node]
@@ -370,7 +382,10 @@ def _times(left: Node, right: Node) -> Node:
 
 
 def _turning_parts(node: Node) -> list[Node]:
-    """Returns the parts at whose zeros an expression may touch zero or have a pole: |part|, 1/part, √part."""
+    """Returns the parts at whose zeros an expression may touch zero or have a pole.
+
+    |part|, 1/part, √part.
+    """
     found = [part for inner in children(node) for part in _turning_parts(inner)]
     match node:
         case Call("abs" | "sqrt" | "ln" | "log", (part, *_)) | Div(_, part):
@@ -379,7 +394,10 @@ def _turning_parts(node: Node) -> list[Node]:
 
 
 def _polynomial(function: Callable[[Any], Any]) -> list[Any] | None:
-    """Returns the coefficients, highest first, if the function is a polynomial of degree at most 4."""
+    """Returns the coefficients, highest first.
+
+    If the function is a polynomial of degree at most 4.
+    """
     ctx = context()
     try:
         values = [function(ctx.mpf(x)) for x in range(-3, 5)]
@@ -441,7 +459,10 @@ def _bisect(function: Callable[[Any], Any], low: Any, high: Any, at_low: Any) ->
 
 
 def _snap(value: Any) -> Any:
-    """Returns the nearest simple fraction if the value is one to rounding, so that 1/3 is met exactly."""
+    """Returns the nearest simple fraction if the value is one to rounding.
+
+    So that 1/3 is met exactly.
+    """
     ctx = context()
     for bottom in range(1, 61):
         top = ctx.nint(value * bottom)

@@ -1,5 +1,9 @@
-"""Looking at the shape of answers: names and values of assignments, members of collections, dots of sequences."""
+"""Looking at the shape of answers.
 
+Names and values of assignments, members of collections, dots of sequences.
+"""
+
+import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -54,8 +58,8 @@ __all__ = [
     "all_of",
     "assignments",
     "fill_dots",
-    "is_name",
     "is_angle",
+    "is_name",
     "kind_name",
     "last_side",
     "members",
@@ -117,7 +121,10 @@ def is_name(node: Node) -> bool:
 
 
 def last_side(node: Node, *, keep: Callable[[Node], Node | None] = lambda _: None) -> Node:
-    """Returns what an equation gives its left side: the value of `S = {1, 2}`, of `(a, b) = (1, 2)`."""
+    """Returns what an equation gives its left side.
+
+    The value of `S = {1, 2}`, of `(a, b) = (1, 2)`.
+    """
     kept = keep(node)
     if kept is not None:
         return kept
@@ -256,7 +263,7 @@ def whole_solutions(body: Node, conditions: Sequence[Node]) -> list[Node] | None
                 found.append(Num(value))
     except (UndefinedValueError, UnsupportedError, TooLargeError):
         return None
-    return None if found and found[-1] == Num(500) or len(found) > MAX_ITEMS else found
+    return None if (found and found[-1] == Num(500)) or len(found) > MAX_ITEMS else found
 
 
 def without_repeats(values: list[Node], comparer: Comparer) -> list[Node]:
@@ -283,7 +290,7 @@ def fill_dots(items: list[Node]) -> list[Node] | None:
         return None
     values = [Fraction(v) for v in start if v is not None]
     step, last = values[1] - values[0], Fraction(ends[0] or 0)
-    if step == 0 or any(b - a != step for a, b in zip(values, values[1:], strict=False)):
+    if step == 0 or any(b - a != step for a, b in itertools.pairwise(values)):
         return None
     count = (last - values[0]) / step
     if count.denominator != 1 or not 0 < count <= MAX_ITEMS:

@@ -1,5 +1,8 @@
-"""The last tier: sympy and math-verify, run in a worker that can be killed. Nothing here sees raw model text but
-through our grammar or math-verify's ANTLR grammar; neither evaluates Python."""
+"""The last tier: sympy and math-verify, run in a worker that can be killed.
+
+Nothing here sees raw model text but through our grammar or math-verify's ANTLR grammar; neither
+evaluates Python.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -66,8 +69,11 @@ def _by_sympy(left: Node, right: Node) -> tuple[bool | None, str]:
 
 
 def _by_math_verify(reference: str, answer: str) -> tuple[bool | None, str]:
-    """Asks math-verify where our grammar reads neither side. It looks at whole formulas only: its fallback to a
-    number inside a formula that it cannot read accepts wrong answers (huggingface/Math-Verify#82)."""
+    """Asks math-verify where our grammar reads neither side.
+
+    It looks at whole formulas only: its fallback to a number inside a formula that it cannot read
+    accepts wrong answers (huggingface/Math-Verify#82).
+    """
     import logging
 
     from math_verify import LatexExtractionConfig, parse, verify

@@ -4,8 +4,6 @@ import re
 
 __all__ = [
     "CHARACTERS",
-    "SCALES",
-    "SYMBOL_UNITS",
     "COMMAND_ALIASES",
     "CONSTANT_NAMES",
     "DROPPED_COMMANDS",
@@ -13,7 +11,9 @@ __all__ = [
     "FUNCTIONS",
     "GREEK",
     "RELATIONS",
+    "SCALES",
     "SUPERSCRIPTS",
+    "SYMBOL_UNITS",
     "clean_characters",
 ]
 
@@ -197,10 +197,11 @@ _GREEK_LETTERS = dict(
     )
 )
 
+# fmt: off
 CHARACTERS: dict[str, str | None] = {
     **{letter: f"\\{name} " for letter, name in _GREEK_LETTERS.items()},
     **{c: f" \\frac{{{v.split('/')[0]}}}{{{v.split('/')[1]}}} " for c, v in _FRACTIONS.items()},
-    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2061\u2062\u2063\u2064\u00ad\u2066\u2067\u2068\u2069"),  # fmt: skip
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2061\u2062\u2063\u2064\u00ad\u2066\u2067\u2068\u2069"),
     **dict.fromkeys("\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2007\u2008\u205f\u3000\t\r\n\v\f", " "),
     **dict.fromkeys("\u2006\u2009\u200a\u202f", "\\,"),
     **dict.fromkeys("−﹣－‐‑‒–—", "-"),
@@ -223,7 +224,8 @@ CHARACTERS: dict[str, str | None] = {
     "、": ",", "；": ";", "：": ":", "∶": ":", "。": ".", "．": ".", "＾": "^", "µ": "\\mu ", "∘": "\\circ ",
     "\u0338": None, "☐": " ", "□": " ", "✓": " ", "✅": " ",
     "𝒪": "\\mathcal{O}", "Ο": "O",
-}  # fmt: skip
+}
+# fmt: on
 
 _TABLE = str.maketrans({k: (v if v is not None else "") for k, v in CHARACTERS.items()})
 _SUPER_RUN = re.compile("[" + "".join(SUPERSCRIPTS) + "]+")
@@ -232,7 +234,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _styled_letter(char: str) -> str:
-    """Returns the plain letter or digit behind a styled one (𝑥, 𝟙, ４), else the character itself."""
+    """Returns the plain letter or digit behind a styled one (𝑥, 𝟙, ４).
+
+    Else the character itself.
+    """
     import unicodedata
 
     if char in CHARACTERS:
@@ -247,12 +252,14 @@ _STYLED = re.compile("[\U0001d400-\U0001d7ff\uff10-\uff5a\u2100-\u214f]")
 
 
 def clean_characters(text: str) -> str:
-    """Returns `text` in ASCII LaTeX where a Unicode sign has such a spelling.
+    r"""Returns `text` in ASCII LaTeX where a Unicode sign has such a spelling.
 
-    Invisible characters vanish, styled letters and digits become plain, superscript runs become `^{…}`.
+    Invisible characters vanish, styled letters and digits become plain, superscript runs become
+    `^{…}`.
 
     >>> clean_characters("6×10³ − ½")
-    '6\\\\times 10^{3} -  \\\\frac{1}{2} '
+    '6\\times 10^{3} -  \\frac{1}{2} '
+
     """
     if text.isascii():
         return text.translate(_TABLE) if any(c in text for c in "\t\r\n\v\f") else text

@@ -1,4 +1,7 @@
-"""Answers in words: option letters, clock times, dates, number words, labelled parts, plain text."""
+"""Answers in words: option letters.
+
+Clock times, dates, number words, labelled parts, plain text.
+"""
 
 import re
 from dataclasses import dataclass
@@ -31,9 +34,9 @@ _SPACES = re.compile(r"\\[ ,;:!]|~|\\(?:quad|qquad|left|right|displaystyle)\b|[ 
 
 
 def plain_text(text: str) -> str:
-    """Returns the words of an answer without LaTeX around them.
+    r"""Returns the words of an answer without LaTeX around them.
 
-    >>> plain_text(r"$\\text{March 5}$, \\mathbf{2021}")
+    >>> plain_text(r"$\text{March 5}$, \mathbf{2021}")
     'March 5, 2021'
     """
     for _ in range(4):
@@ -90,12 +93,16 @@ _MARKED_LETTER = re.compile(r"\(\s*[A-Ja-j]\s*\)|\b[A-J][.):]")
 
 
 def read_options(plain: str) -> tuple[str, ...] | None:
-    """Returns the option letters that a text chooses, in upper case and in order, or None if it chooses none.
+    """Returns the option letters that a text chooses.
+
+    In upper case and in order, or None if it chooses none.
 
     One letter may be followed by its option's text: `E: the slope`, `(D) 36`. Words are no letters.
 
     >>> read_options("(C)"), read_options("A and C"), read_options("Answer not determined")
     (('C',), ('A', 'C'), None)
+
+
     """
     plain = plain.strip().strip("{}").strip()
     if len(plain) == 1:
@@ -257,7 +264,10 @@ _SCALES = {
     "trillion": 10**12,
 }
 _PARTS = {
-    **{"half": 2, "halves": 2, "quarter": 4, "quarters": 4},
+    "half": 2,
+    "halves": 2,
+    "quarter": 4,
+    "quarters": 4,
     **{
         w: n
         for n, w in enumerate(
@@ -270,7 +280,10 @@ _PARTS = {
             "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=3
         )
     },
-    **{"hundredth": 100, "hundredths": 100, "thousandth": 1000, "thousandths": 1000},
+    "hundredth": 100,
+    "hundredths": 100,
+    "thousandth": 1000,
+    "thousandths": 1000,
 }
 
 
@@ -325,7 +338,7 @@ def _whole(words: list[str]) -> int | None:
             group, seen = 1, True
         elif word in _ONES or word in _TENS:
             value = _ONES.get(word, _TENS.get(word, 0))
-            if group % 10 and seen or (value >= 10 and group % 100):
+            if (group % 10 and seen) or (value >= 10 and group % 100):
                 return None
             group, seen = group + value, True
         elif word == "hundred" and seen:
@@ -366,7 +379,10 @@ _ARTICLE = re.compile(r"^(?:a|an|the|it is|it's|on|in|at|by|is)\s+")
 
 
 def normal_text(plain: str) -> str:
-    """Returns a text answer in the form in which two are compared: case, articles and punctuation do not count."""
+    """Returns a text answer in the form in which two are compared.
+
+    Case, articles and punctuation do not count.
+    """
     text = re.sub(r"[_\s]+", " ", plain.lower()).strip(" .,;:!?\"'`*(){}[]")
     text = re.sub(r"(?<=\w)[-–](?=\w)", " ", text)
     text = text.replace("’", "'")

@@ -174,7 +174,10 @@ _TERM = re.compile(r"([A-Za-z€£¥₹¢$?][A-Za-z-]*)(?:\^\{?(-?\d)\}?)?")
 
 
 def singular(word: str) -> str:
-    """Returns an English noun's singular by its ending, which is enough to compare two counts of it."""
+    """Returns an English noun's singular by its ending.
+
+    Which is enough to compare two counts of it.
+    """
     word = word.lower()
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"

@@ -1,6 +1,7 @@
 """MathVerifier: is the final answer of a completion the reference?"""
 
 import importlib.util
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,29 +23,31 @@ __all__ = ["MathVerifier"]
 
 _POLICIES = {"strict": AnswerPolicy(), "lenient": AnswerPolicy(last_expression=True)}
 _MAX_SHOWN = 2_000
+_LABEL = re.compile(r"\s*(?:\\text\s*\{\s*)?\(\w{1,4}\)")
 _TASK_CHARS = 4_000
 
 
 class MathVerifier(Verifier):
     r"""Grades the final answer of a completion against a reference answer.
 
-    Tiers run from the cheapest to the dearest, and the first that decides ends it: the same text; exact
-    numbers; structures (tuples, sets, intervals, matrices, relations, units, …) element by element; algebra by
-    fingerprints and high-precision values; sympy and math-verify in a killable worker. The tier is in
-    `verdict.evidence["tier"]` and begins `verdict.detail`.
+    Tiers run from the cheapest to the dearest, and the first that decides ends it: the same text;
+    exact numbers; structures (tuples, sets, intervals, matrices, relations, units, …) element by
+    element; algebra by fingerprints and high-precision values; sympy and math-verify in a killable
+    worker. The tier is in `verdict.evidence["tier"]` and begins `verdict.detail`.
 
     Args:
-        mode: "strict" for training: a box, an `Answer:` line or "the answer is …" is needed. "lenient" for
-            evaluation: else the last value of a finished last sentence is taken.
+        mode: "strict" for training: a box, an `Answer:` line or "the answer is …" is needed.
+            "lenient" for evaluation: else the last value of a finished last sentence is taken.
         policy: where an answer may stand; overrides what `mode` says of it.
-        decimal_comma: read `3,5` as 3.5 and `1.234` as 1234 in answers. Without it a decimal comma is accepted
-            where the reference is a decimal and nothing else fits.
-        significant_figures: accept values within half a unit of this significant figure, at least 1. None: an
-            exact reference needs an exact answer or six correct figures, a decimal one its own digits.
-        symbolic: use the last tier; without it, or without `rewardkit[math]`, what the others cannot decide is
-            an abstention.
-        timeout_s: seconds for the last tier on one answer, above 0; at its end the worker is killed. The other
-            tiers are bounded by counting their work, not by a clock.
+        decimal_comma: read `3,5` as 3.5 and `1.234` as 1234 in answers. Without it a decimal comma
+            is accepted where the reference is a decimal and nothing else fits.
+        significant_figures: accept values within half a unit of this significant figure, at least
+            1. None: an exact reference needs an exact answer or six correct figures, a decimal one
+            its own digits.
+        symbolic: use the last tier; without it, or without `rewardkit[math]`, what the others
+            cannot decide is an abstention.
+        timeout_s: seconds for the last tier on one answer, above 0; at its end the worker is
+            killed. The other tiers are bounded by counting their work, not by a clock.
         workers: processes of `verify_batch`; None for one per core.
 
     Raises:
@@ -52,6 +55,7 @@ class MathVerifier(Verifier):
 
     >>> MathVerifier().verify(r"… so \boxed{\frac12}", "0.5").detail
     'exact: equal rational numbers'
+
     """
 
     name = "math"
@@ -92,7 +96,9 @@ class MathVerifier(Verifier):
         return compile_reference(reference, tolerance=self._tolerance)
 
     def check_reference(self, reference: Json, /) -> list[str]:
-        """Returns what to know before training on a reference: how it is read where that is not plain.
+        """Returns what to know before training on a reference.
+
+        How it is read where that is not plain.
 
         Raises:
             InvalidReferenceError: it cannot be read.
@@ -104,8 +110,8 @@ class MathVerifier(Verifier):
 
         Args:
             completion: anything at all.
-            reference: the final answer, as text (LaTeX or plain) or a number. Of a worked solution, what
-                follows `####` or stands in the last `\boxed{…}` is taken.
+            reference: the final answer, as text (LaTeX or plain) or a number. Of a worked solution,
+                what follows `####` or stands in the last `\boxed{…}` is taken.
             context: `prompt`, if given, is where a restated task is looked for.
 
         Raises:
@@ -244,7 +250,7 @@ def _joined_parts(span: AnswerSpan, reference: MathReference) -> str:
 
 
 def _has_label(part: str) -> bool:
-    return part.lstrip("\\text{ ").startswith("(") and ")" in part[:12]
+    return bool(_LABEL.match(part))
 
 
 def _decide_pair(pair: tuple[str, str]) -> tuple[bool | None, str]:
@@ -252,7 +258,10 @@ def _decide_pair(pair: tuple[str, str]) -> tuple[bool | None, str]:
 
 
 def _settled(verdict: Verdict, outcome: Outcome[tuple[bool | None, str]]) -> Verdict:
-    """Returns the verdict with what the last tier said of it: a failure of the engine is an abstention."""
+    """Returns the verdict with what the last tier said of it.
+
+    A failure of the engine is an abstention.
+    """
     evidence = {k: v for k, v in verdict.evidence.items() if k != "open"} | {"tier": "symbolic"}
     if outcome.value is not None:
         same, why = outcome.value
