@@ -65,7 +65,7 @@ def test_lone_surrogates_and_nul_travel(pool: WorkerPool) -> None:
             "HostileError: (its message cannot be read)",
         ),
         (tasks.recurse, (), OutcomeStatus.ERROR, "RecursionError"),
-        (tasks.return_lambda, (), OutcomeStatus.ERROR, "pickle"),
+        (tasks.return_lambda, (), OutcomeStatus.ERROR, "return_lambda"),
         (tasks.return_unreadable, (), OutcomeStatus.ERROR, "cannot be read back"),
         (tasks.return_bytes, (2**21,), OutcomeStatus.ERROR, "the limit is 1,048,576"),
         (tasks.leave, (0,), OutcomeStatus.CRASH, "exited with code 0"),
@@ -456,6 +456,29 @@ def test_closing_while_a_task_runs_ends_it(tmp_path: Path) -> None:
     assert is_gone_soon(pid)
     assert works(pool)
     pool.close()
+
+
+def test_closing_ends_tasks_that_wait_for_a_worker(tmp_path: Path) -> None:
+    path = str(tmp_path / "pid")
+    before = children(os.getpid())
+    pool = WorkerPool(workers=1)
+    outcomes: list[Outcome[Any]] = []
+    threads = [
+        threading.Thread(
+            target=lambda: outcomes.append(
+                pool.call(tasks.announce_and_hang, path, timeout_s=LIMIT_S)
+            )
+        )
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    tasks.wait_for(path)
+    pool.close()
+    for thread in threads:
+        thread.join()
+    assert [outcome.status for outcome in outcomes] == [OutcomeStatus.CRASH] * 3
+    assert children(os.getpid()) == before
 
 
 # Many at a time
