@@ -122,6 +122,15 @@ _REFUSAL = re.compile(
     r"no idea|sorry|undecided|impossible to (?:say|tell))\b",
     re.IGNORECASE,
 )
+_I_REFUSE = re.compile(
+    r"\b(?:sorry|I\s+(?:can't|cannot|can not|could not|couldn't|don't know|do not know)|"
+    r"I\s+(?:am unable|am not (?:sure|able)|give up)|"
+    r"I'm (?:not sure|unable|unsure|sorry))\b",
+    re.IGNORECASE,
+)
+_REFUSAL_CHARS = 300
+_SHORT = 40
+"""Characters under which a sentence with a value needs no concluding word."""
 _CONCLUSION = re.compile(
     r"\b(?:so|therefore|thus|hence|is|are|was|equals|get|gets|find|have|has|total|makes?|leaves?|gives?|need|needs|cost|costs)\b|=|∴",
     re.IGNORECASE,
@@ -131,6 +140,9 @@ _WINDOW = 20_000
 """Characters after a marker in which its answer is looked for; it bounds the work for a text of
 nothing but markers.
 """
+_MAX_FORMULAS = 64
+_TAIL = 4_000
+"""Characters at the end in which a phrase is looked for first: a phrase there is the last one."""
 _LAST_PHRASES = 32
 _LAST_LINES = 4_096
 _MATH_SPAN = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
@@ -318,9 +330,15 @@ def _cut_sentence(text: str, low: int, high: int) -> tuple[int, int]:
             return low, at
     else:
         at = low
-    cut = _CUT.search(text, at, high)
-    end = cut.start() if cut else high
-    return low, end
+    for _ in range(_MAX_FORMULAS):
+        cut = _CUT.search(text, at, high)
+        formula = _MATH_SPAN.search(text, at, high)
+        if formula is None or (cut is not None and cut.start() < formula.start()):
+            break
+        at = formula.end()
+    else:
+        cut = None
+    return low, cut.start() if cut else high
 
 
 def _choose(text: str, found: list[_Found], policy: AnswerPolicy) -> AnswerSpan:
@@ -361,6 +379,14 @@ def _conflict(text: str, found: list[_Found], distinct: list[str], policy: Answe
 
 
 def _phrase(text: str, start: int) -> AnswerSpan | None:
+    for begin in dict.fromkeys((max(start, len(text) - _TAIL), start)):
+        span = _last_phrase(text, begin)
+        if span is not None:
+            return span
+    return None
+
+
+def _last_phrase(text: str, start: int) -> AnswerSpan | None:
     marks = deque(_PHRASE.finditer(text, start), maxlen=_LAST_PHRASES)
     for mark in reversed(marks):
         low, high = _cut_sentence(text, mark.end(), _line_end(text, mark.end()))
@@ -402,7 +428,9 @@ def _last_expression(text: str, start: int) -> AnswerSpan | None:
     ]
     low = tail_at + (breaks[-1] if breaks else 0)
     sentence = body[low:]
-    if _REFUSAL.search(sentence) or not (_CONCLUSION.search(sentence) or len(sentence) < 40):
+    if _I_REFUSE.search(body[-_REFUSAL_CHARS:]) or _REFUSAL.search(sentence):
+        return None
+    if len(sentence) >= _SHORT and not _CONCLUSION.search(sentence):
         return None
     formulas = list(_MATH_SPAN.finditer(sentence))
     values = [

@@ -52,21 +52,12 @@ def completion_text(completion: Completion) -> str:
     return ""
 
 
-_TAGS = (
-    "think",
-    "thinking",
-    "thought",
-    "thoughts",
-    "reasoning",
-    "reflection",
-    "scratchpad",
-    "analysis",
-)
+_TAGS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _OPEN_OR_CLOSE = re.compile(
-    rf"<(?P<close>/?)(?:{'|'.join(_TAGS)})>"
-    r"|(?P<open2>\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis)"
-    r"|(?P<close2>\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>)",
-    re.IGNORECASE,
+    # The first character is plain, so that a search runs at the speed of a scan for it.
+    rf"[<\[◁](?i:(?P<close>/(?:{_TAGS})>|/THINK\]|/think▷|\|end_of_thought\|>"
+    rf"|\|channel\|>final<\|message\|>)"
+    rf"|(?:{_TAGS})>|THINK\]|think▷|\|begin_of_thought\|>|\|channel\|>analysis)"
 )
 
 
@@ -82,7 +73,7 @@ def split_reasoning(text: str) -> tuple[int, bool]:
     """
     start, open_at = 0, -1
     for tag in _OPEN_OR_CLOSE.finditer(text):
-        if tag["close"] or tag["close2"]:
+        if tag["close"]:
             start, open_at = tag.end(), -1
         else:
             open_at = tag.start()

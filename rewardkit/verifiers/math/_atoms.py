@@ -27,6 +27,14 @@ from rewardkit.verifiers.math._symbols import CONSTANT_NAMES, FUNCTIONS, GREEK
 __all__ = ["AtomParser"]
 
 _BIG_OPERATORS = {"sum": "sum", "prod": "prod", "int": "int", "lim": "lim"}
+_HALF_LINES: dict[tuple[str, ...], tuple[str, bool]] = {
+    ("+",): ("(", False),
+    ("-",): ("(", True),
+    (">", "0"): ("(", False),
+    ("<", "0"): ("(", True),
+    ("geq", "0"): ("[", False),
+    ("leq", "0"): ("[", True),
+}
 _NAMED_SETS = {"R": "R", "Q": "Q", "Z": "Z", "N": "N", "C": "C"}
 _DECORATIONS = frozenset(
     "hat vec bar tilde widehat widetilde dot ddot overline overrightarrow".split()
@@ -133,6 +141,8 @@ class AtomParser(BracketParser, FunctionParser):
             self.at += 2
             self.expect("}")
             return node
+        if node == Const("R") and (half_line := self.half_line()):
+            return half_line
         if (
             isinstance(node, Const)
             and node.name in _NAMED_SETS
@@ -144,6 +154,19 @@ class AtomParser(BracketParser, FunctionParser):
             self.take()
             return Call("binom" if node.name == "C" else "permutations", (self.bound(), power))
         return Pow(node, power)
+
+    def half_line(self) -> Node | None:
+        r"""Takes the sign of \mathbb{R}^+, \mathbb{R}^{-}, \mathbb{R}_{>0}, \mathbb{R}_{\ge 0}."""
+        values = [t.value for t in self.tokens[self.at : self.at + 4]]
+        for sign, (opening, down) in _HALF_LINES.items():
+            for form in (sign, ("{", *sign, "}")):
+                if tuple(values[: len(form)]) == form:
+                    self.at += len(form)
+                    infinity: Node = Const("inf")
+                    ends = (Neg(infinity), Num(0)) if down else (Num(0), infinity)
+                    closing = ")" if not down or opening == "(" else "]"
+                    return Seq(ends, "(" if down else opening, closing)
+        return None
 
     def degrees(self, node: Node) -> Node:
         r"""Takes the rest of 30^\circ 15' 20'', 25^\circ C."""
@@ -416,6 +439,9 @@ class AtomParser(BracketParser, FunctionParser):
             return Const(value)
         if value.startswith("mathbb:"):
             letter = value[7:]
+            if letter == "R" and self.at_op("_"):
+                self.take()
+                return self.half_line() or Const("R")
             return Const(letter) if letter in _NAMED_SETS else Sym(letter)
         if value in _NAMED_SETS:
             return Const(value)

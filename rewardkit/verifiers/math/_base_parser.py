@@ -26,6 +26,7 @@ class BaseParser(ABC):
         self.builders = 0
         self.integrals = 0
         self.cells = 0
+        self.differential = ""
 
     @property
     def peek(self) -> Token:
@@ -52,6 +53,16 @@ class BaseParser(ABC):
     def at_any_word(self, values: Collection[str]) -> bool:
         token = self.tokens[self.at]
         return token.kind in ("word", "prose") and token.value.lower() in values
+
+    def at_differential(self) -> bool:
+        """Returns True at the dx of an integral."""
+        token = self.tokens[self.at]
+        return (
+            self.integrals > 0
+            and token.kind == "word"
+            and len(token.value) == 2
+            and token.value[0] == "d"
+        )
 
     def expect(self, value: str) -> None:
         if not self.at_op(value):

@@ -38,7 +38,13 @@ class BracketParser(BaseParser):
         if self.at_op("}"):
             self.take()
             return self.prescript()
-        node = self.listing()
+        if self.at_differential():
+            self.differential = self.take().value[1:]
+            node: Node = Num(1)
+        else:
+            node = self.listing()
+        if self.at_differential():
+            self.differential = self.take().value[1:]
         for command, name in (("over", ""), ("choose", "binom")):
             if self.at_cmd(command):
                 self.take()

@@ -123,8 +123,12 @@ class FunctionParser(BaseParser):
 
     def integral(self, low: Node | None, high: Node | None) -> Node:
         self.integrals += 1
-        body = self.sum()
+        outer, self.differential = self.differential, ""
+        body = Num(1) if self.at_differential() else self.sum()
+        inner, self.differential = self.differential, outer
         self.integrals -= 1
+        if inner:
+            return BigOp("int", body, inner, low, high)
         token = self.take()
         if token.kind == "word" and len(token.value) == 2 and token.value[0] == "d":
             return BigOp("int", body, token.value[1], low, high)

@@ -63,6 +63,8 @@ _PLACEHOLDER = re.compile(
 _CODE = re.compile(
     r"__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
+_LISTED = re.compile(r"[(\[{]\s*\d+(?:,\d{3})+\s*\\?[)\]}]")
+"""Digit groups that fill a bracket: more likely \\gcd(84,126) than a number."""
 _PLAIN_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?$")
 _DECIMAL_COMMA = re.compile(r"^[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
 _TASK = re.compile(
@@ -274,8 +276,8 @@ def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:
     if decimal_comma:
         return [Reading(decimal_comma=True)]
     sequence = isinstance(wanted, Seq | Listing)
-    grouping = sequence and "," in cleaned
-    readings = [Reading(grouped=False), Reading()] if grouping else [Reading()]
+    listed = "," in cleaned and (sequence or _LISTED.search(cleaned))
+    readings = [Reading(grouped=False), Reading()] if listed else [Reading()]
     scalar = wanted.body if isinstance(wanted, Quantity) else wanted
     whole = isinstance(scalar, Num) and isinstance(scalar.value, int)
     if not sequence and not isinstance(wanted, Sym) and not whole and _DECIMAL_COMMA.match(cleaned):

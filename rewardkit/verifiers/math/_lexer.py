@@ -49,6 +49,7 @@ _BASE_WORDS_AFTER = re.compile(
 _DOUBLED = re.compile(r"\\{2,}(?=[A-Za-z])")
 _DECIMAL_BRACE_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
 _THIN_GROUP = re.compile(r"(?<=\d)(?:\\[,;: ]|~)(?=\d{3}(?!\d))")
+_LETTER_TIMES = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 
@@ -75,6 +76,8 @@ def clean(text: str) -> str:
         text = _TEXT_DIGITS.sub(r"\1", text.replace("\\!", ""))
     if "\\" in text or "~" in text:
         text = _THIN_GROUP.sub(" ", text)
+    if "10" in text and ("x" in text or "X" in text):
+        text = _LETTER_TIMES.sub("\\\\times ", text)
     if "{,}" in text:
         text = _DECIMAL_BRACE_COMMA.sub(",", text).replace("{,}", ".")
     text = _unwrap(text.strip())
@@ -449,6 +452,9 @@ class _Lexer:
 
     def text_group(self, name: str, content: str) -> bool:
         bare = content.strip()
+        if not bare:
+            self.spaced = True
+            return True
         if name in ("mathbb", "mathcal"):
             self.emit("cmd", f"{name}:{bare}")
             return True

@@ -1,5 +1,6 @@
 """Rules for statements: sets of reals, equations, definitions, families, growth, cases."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rewardkit.verifiers.math._comparer import Comparer
@@ -25,13 +26,16 @@ from rewardkit.verifiers.math._nodes import (
     SetOp,
     Sym,
 )
-from rewardkit.verifiers.math._numeric import Evaluator, context
+from rewardkit.verifiers.math._numeric import Evaluator
 from rewardkit.verifiers.math._pairing import elementwise, matching
 from rewardkit.verifiers.math._rewrite import free_symbols, replace, walk
 from rewardkit.verifiers.math._sets import is_set_like, real_set
 from rewardkit.verifiers.math._shapes import VALUES, all_of, is_angle, is_name, last_side, mentions
 
 __all__ = ["asymptotics", "families", "piecewise", "real_sets", "relation", "subject_of"]
+
+_GROWTH_SIZES = ((10**60, 10**120, 10**240), (200, 400, 800))
+"""Where growth is compared: far out, and nearer for what is too large there, such as 2^n."""
 
 
 def real_sets(comparer: Comparer, reference: Node, answer: Node) -> Decision:
@@ -143,6 +147,12 @@ def definition(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
         if isinstance(other, Apply) and len(other.args) == len(head.args):
             if other.name != head.name and len(reference.sides) == 2:
                 return different("structure", "another function")
+            body_symbols = free_symbols(answer.sides[-1])
+            if any(
+                a != b and isinstance(a, Sym) and a.name in body_symbols
+                for a, b in zip(head.args, other.args, strict=True)
+            ):
+                return different("structure", "another argument than the formula's")
             renamed: dict[Node, Node] = {
                 b: a for a, b in zip(head.args, other.args, strict=True) if isinstance(b, Sym)
             }
@@ -228,22 +238,31 @@ def asymptotics(comparer: Comparer, reference: BigO, answer: Node) -> Decision:
         return equal("asymptotics", "both constant")
     if len(names) != 1:
         return comparer.compare(reference.body, answer.body)
+    name = next(iter(names))
+    for sizes in _GROWTH_SIZES:
+        ratios = _growth_ratios(comparer, reference.body, answer.body, name, sizes)
+        if ratios is not None:
+            same = all(abs(r / ratios[-1] - 1) < 1e-6 for r in ratios)
+            return (equal if same else different)(
+                "asymptotics", "the same growth" if same else "another growth"
+            )
+    return comparer.compare(reference.body, answer.body)
+
+
+def _growth_ratios(
+    comparer: Comparer, left: Node, right: Node, name: str, sizes: Sequence[int]
+) -> list[Any] | None:
+    """Returns |left / right| at growing values of the variable, or None where one has no value."""
     ratios = list[Any]()
-    ctx, name = context(), next(iter(names))
-    for power in (60, 120, 240):
-        symbols = {name: ctx.mpf(10) ** power}
+    for size in sizes:
         try:
-            top = Evaluator(symbols, meter=comparer.meter).value(reference.body)
-            bottom = Evaluator(symbols, meter=comparer.meter).value(answer.body)
+            values = [Evaluator({name: size}, meter=comparer.meter).value(n) for n in (left, right)]
         except (UndefinedValueError, UnsupportedError, TooLargeError):
-            return comparer.compare(reference.body, answer.body)
-        if top == 0 or bottom == 0:
-            return comparer.compare(reference.body, answer.body)
-        ratios.append(abs(top / bottom))
-    same = all(abs(r / ratios[-1] - 1) < 1e-6 for r in ratios)
-    return (equal if same else different)(
-        "asymptotics", "the same growth" if same else "another growth"
-    )
+            return None
+        if not all(values):
+            return None
+        ratios.append(abs(values[0] / values[1]))
+    return ratios
 
 
 def piecewise(comparer: Comparer, reference: Node, answer: Node) -> Decision:

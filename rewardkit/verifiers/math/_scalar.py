@@ -49,6 +49,8 @@ __all__ = ["Scalar", "compare_scalars", "infinity_sign", "is_literal"]
 
 _CLOSE = 10.0 ** (18 - DIGITS)
 _LOOSE = 1e-10
+_ROUNDING = 0.9999
+"""Units in the last written place by which a rounded or a cut decimal may differ from its value."""
 _INTEGER_NAMES = frozenset("nkmNjpqrlab")
 
 
@@ -282,10 +284,12 @@ def _gap_allowed(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> tup
     if tolerance.significant_figures is not None:
         return 0.5 * 10.0 ** (1 - tolerance.significant_figures), 0.0
     if answer.decimals and not reference.decimals:
-        digits = _significant(answer)
-        if digits >= tolerance.approximation_digits:
-            relative = max(relative, 10.0 ** (1 - digits))
-        return relative, 0.0
+        digits, written = _significant(answer), answer.unit_in_last_place
+        if digits < tolerance.approximation_digits:
+            return relative, 0.0
+        if written is not None:
+            return relative, float(written) * _ROUNDING
+        return max(relative, 10.0 ** (1 - digits)), 0.0
     given, written = reference.unit_in_last_place, answer.unit_in_last_place
     if given is not None:
         enough = 2 if _is_approximate(reference) else 3 if written is None else 4

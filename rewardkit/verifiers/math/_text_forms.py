@@ -143,21 +143,22 @@ class Clock:
     minute: int
     second: int
     half: str
+    padded: bool = False
+    """Written 08:05: a clock of 24 hours, though some write so on one of twelve."""
 
     def same_as(self, other: "Clock") -> bool:
+        """Returns True if both are the same time; an unsaid half of the day matches only another."""
         if (self.minute, self.second) != (other.minute, other.second):
             return False
-        mine, theirs = self._hours(), other._hours()
-        return mine == theirs if len(mine) == len(theirs) else False
+        return bool(self._hours() & other._hours())
 
-    def _hours(self) -> frozenset[int]:
+    def _hours(self) -> set[tuple[int, str]]:
         if self.half:
-            return frozenset((self.hour % 12 + (12 if self.half == "pm" else 0),))
-        return (
-            frozenset((self.hour,))
-            if self.hour > 12 or self.hour == 0
-            else frozenset((self.hour, self.hour + 24))
-        )
+            hour = self.hour % 12 + (12 if self.half == "pm" else 0)
+            return {(hour, "said")}
+        if self.hour > 12 or self.hour == 0:
+            return {(self.hour % 24, "said")}
+        return {(self.hour, "unsaid"), *([(self.hour, "said")] if self.padded else [])}
 
 
 _CLOCK = re.compile(
@@ -196,7 +197,7 @@ def read_clock(plain: str) -> Clock | None:
     }.get(half, "")
     if hour > 12:
         half = ""
-    return Clock(hour, minute, second, half)
+    return Clock(hour, minute, second, half, padded=lower.startswith("0"))
 
 
 @dataclass(frozen=True, slots=True)
