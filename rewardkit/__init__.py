@@ -4,18 +4,25 @@
 __distribution__ = "rewardkit"
 
 from rewardkit._version import __version__
+from rewardkit.answer import AnswerPolicy
 from rewardkit.completion import Completion, completion_text
 from rewardkit.errors import RewardkitError
+from rewardkit.reward import Gate, Reward, RewardResult, Shaper
 from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
 from rewardkit.verifiers.math import MathVerifier
 
 __all__ = [
+    "AnswerPolicy",
     "Completion",
+    "Gate",
     "Json",
     "MathVerifier",
     "Reason",
+    "Reward",
+    "RewardResult",
     "RewardkitError",
+    "Shaper",
     "StepVerdict",
     "Verdict",
     "Verifier",
