@@ -343,6 +343,9 @@ def _cut_sentence(text: str, low: int, high: int) -> tuple[int, int]:
 
 def _choose(text: str, found: list[_Found], policy: AnswerPolicy) -> AnswerSpan:
     last = found[-1]
+    if len(found) == 1:
+        answer = last.text.strip()
+        return AnswerSpan(answer, last.start, last.end, last.marker, rivals=(answer,))
     distinct = list(dict.fromkeys(_squeezed(f.text) for f in found))
     rivals = tuple(dict.fromkeys(f.text.strip() for f in found))
     if len(distinct) > 1:

@@ -84,6 +84,10 @@ class Judgement:
     """True if a symbolic engine may still decide."""
 
 
+_SAME_NUMBER = Judgement(equal("exact", "equal whole numbers"), Reason.MATCH)
+_OTHER_NUMBER = Judgement(different("exact", "different whole numbers"), Reason.MISMATCH)
+
+
 def judge(
     reference: MathReference, span: str, *, decimal_comma: bool = False, task: str = ""
 ) -> Judgement:
@@ -123,6 +127,11 @@ def judge(
 
 def _judge_number(reference: MathReference, number: Scalar, canonical: str) -> Judgement:
     """Judges a plain number against a plain number, without the grammar."""
+    if canonical.isdigit() and reference.tolerance.significant_figures is None:
+        # The commonest case of all: a whole number against a whole number.
+        wanted = number.node
+        if isinstance(wanted, Num) and wanted.places is None and isinstance(wanted.value, int):
+            return _SAME_NUMBER if int(canonical) == wanted.value else _OTHER_NUMBER
     decision = compare_scalars(number, Scalar(read_decimal(canonical)), reference.tolerance)
     return Judgement(decision, Reason.MATCH if decision else Reason.MISMATCH)
 

@@ -119,13 +119,11 @@ class MathVerifier(Verifier):
         """
         started = time.perf_counter()
         compiled = self.compile_reference(reference)
-        verdict = self._grade(completion_text(completion), compiled, context.get("prompt"))
-        if self._needs_engine(verdict):
-            outcome = self._engine.call(
-                decide, compiled.text, verdict.answer, timeout_s=self.timeout_s
-            )
-            verdict = _settled(verdict, outcome)
-        return replace(verdict, seconds=time.perf_counter() - started)
+        verdict = self._grade(completion_text(completion), compiled, context.get("prompt"), started)
+        if not self._needs_engine(verdict):
+            return verdict
+        outcome = self._engine.call(decide, compiled.text, verdict.answer, timeout_s=self.timeout_s)
+        return replace(_settled(verdict, outcome), seconds=time.perf_counter() - started)
 
     def verify_batch(
         self,
@@ -201,7 +199,9 @@ class MathVerifier(Verifier):
             and len(verdict.answer) < _MAX_SHOWN
         )
 
-    def _grade(self, text: str, reference: MathReference, prompt: Any) -> Verdict:
+    def _grade(
+        self, text: str, reference: MathReference, prompt: Completion, started: float
+    ) -> Verdict:
         span = extract_answer(text, self.policy)
         answer = (
             _joined_parts(span, reference) if len(span.rivals) == reference.arity > 1 else span.text
@@ -209,13 +209,15 @@ class MathVerifier(Verifier):
         if answer is None:
             reason = span.reason or Reason.NO_ANSWER
             return Verdict(
-                0.0, reason, detail=f"extraction: {span.detail}", evidence={"tier": "extraction"}
+                0.0,
+                reason,
+                detail=f"extraction: {span.detail}",
+                evidence={"tier": "extraction"},
+                seconds=time.perf_counter() - started,
             )
-        task = (
-            completion_text(prompt)[-_TASK_CHARS:]
-            + "\n"
-            + text[max(0, span.start - _TASK_CHARS) : span.start]
-        )
+        task = text[max(0, span.start - _TASK_CHARS) : span.start]
+        if prompt is not None:
+            task = f"{completion_text(prompt)[-_TASK_CHARS:]}\n{task}"
         found = judge(reference, answer, decimal_comma=self.decimal_comma, task=task)
         decision = found.decision
         evidence: dict[str, Json] = {"tier": decision.tier, "marker": span.marker}
@@ -229,6 +231,7 @@ class MathVerifier(Verifier):
             answer=answer if len(answer) <= _MAX_SHOWN else answer[:_MAX_SHOWN] + "…",
             detail=f"{decision.tier}: {decision.why}" if decision.why else decision.tier,
             evidence=evidence,
+            seconds=time.perf_counter() - started,
         )
 
 
