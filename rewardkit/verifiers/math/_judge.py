@@ -10,8 +10,9 @@ from rewardkit.verdict import Reason
 from rewardkit.verifiers.math._compare import compare
 from rewardkit.verifiers.math._comparer import Comparer
 from rewardkit.verifiers.math._decision import Decision, different, equal, oversized, undecided
-from rewardkit.verifiers.math._lexer import Reading, clean, read_decimal
+from rewardkit.verifiers.math._lexer import Reading, clean
 from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
+from rewardkit.verifiers.math._literals import read_literal
 from rewardkit.verifiers.math._nodes import (
     Add,
     BigOp,
@@ -65,7 +66,6 @@ _CODE = re.compile(
 )
 _LISTED = re.compile(r"[(\[{]\s*\d+(?:,\d{3})+\s*\\?[)\]}]")
 """Digit groups that fill a bracket: more likely \\gcd(84,126) than a number."""
-_PLAIN_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?$")
 _DECIMAL_COMMA = re.compile(r"^[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
 _TASK = re.compile(
     r"(?:comput|evaluat|calculat|find|simplif|determin|what\s+is|solve|value\s+of|asked\s+for|work\s+out|problem|question|expand|prove)"
@@ -105,8 +105,10 @@ def judge(
     canonical = squeeze(cleaned)
     if canonical and canonical == reference.canonical:
         return Judgement(equal("canonical", "the same text"), Reason.MATCH)
-    if reference.number is not None and not decimal_comma and _PLAIN_NUMBER.match(canonical):
-        return _judge_number(reference, reference.number, canonical)
+    if reference.number is not None and not decimal_comma:
+        literal = read_literal(canonical)
+        if literal is not None:
+            return _judge_number(reference, reference.number, literal)
     plain = plain_text(cleaned)
     if _CODE.search(cleaned):
         return Judgement(different("guard", "program text is no answer"), Reason.FORBIDDEN)
@@ -125,14 +127,16 @@ def judge(
     return _judge_math(reference, cleaned, plain, decimal_comma, task)
 
 
-def _judge_number(reference: MathReference, number: Scalar, canonical: str) -> Judgement:
+def _judge_number(reference: MathReference, number: Scalar, literal: Node) -> Judgement:
     """Judges a plain number against a plain number, without the grammar."""
-    if canonical.isdigit() and reference.tolerance.significant_figures is None:
-        # The commonest case of all: a whole number against a whole number.
-        wanted = number.node
-        if isinstance(wanted, Num) and wanted.places is None and isinstance(wanted.value, int):
-            return _SAME_NUMBER if int(canonical) == wanted.value else _OTHER_NUMBER
-    decision = compare_scalars(number, Scalar(read_decimal(canonical)), reference.tolerance)
+    if (
+        isinstance(literal, Num)
+        and isinstance(number.node, Num)
+        and literal.places is None is number.node.places
+        and reference.tolerance.significant_figures is None
+    ):  # The commonest case of all: a whole number against a whole number.
+        return _SAME_NUMBER if literal.value == number.node.value else _OTHER_NUMBER
+    decision = compare_scalars(number, Scalar(literal), reference.tolerance)
     return Judgement(decision, Reason.MATCH if decision else Reason.MISMATCH)
 
 

@@ -13,6 +13,7 @@ from rewardkit.verdict import Json
 from rewardkit.verifiers.math._decision import NO_TOLERANCE, Tolerance
 from rewardkit.verifiers.math._lexer import Reading, clean
 from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
+from rewardkit.verifiers.math._literals import read_literal
 from rewardkit.verifiers.math._nodes import (
     Const,
     Labelled,
@@ -185,7 +186,8 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
     date = read_date(plain)
     if date:
         return made("date", value=date)
-    readings, problem = _readings(cleaned, plain)
+    literal = read_literal(canonical)
+    readings, problem = ((literal,), "") if literal is not None else _readings(cleaned, plain)
     if clock and re.fullmatch(r"\d{1,2}:[0-5]\d", plain):
         return made(
             "clock", value=clock, readings=readings, warning="read as a time of day or as a ratio"
