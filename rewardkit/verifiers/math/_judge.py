@@ -211,9 +211,15 @@ def _judge_math(
     if best is not None and best.too_large:
         return Judgement(different("guard", best.why), Reason.SIZE_LIMIT)
     if best is None or best.same is None:
-        open_ = all(_translatable(node) for node in (reference.readings[0], nodes[0]))
+        open_ = _is_symbolic(reference.readings[0], nodes[0])
         return Judgement(best or undecided("structure"), Reason.UNPROVED, open=open_)
     return Judgement(best, Reason.MISMATCH)
+
+
+def _is_symbolic(wanted: Node, node: Node) -> bool:
+    """Returns True if a symbolic engine may know more: a sum, an integral or a limit is in it."""
+    operators = any(isinstance(part, BigOp) for n in (wanted, node) for part in walk(n))
+    return operators and _translatable(wanted) and _translatable(node)
 
 
 def _translatable(node: Node) -> bool:

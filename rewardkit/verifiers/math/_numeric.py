@@ -245,6 +245,7 @@ class Evaluator:
         if node.name == "det" and isinstance(node.args[0], Matrix):
             return self.determinant(node.args[0])
         args = [self.value(arg) for arg in node.args]
+        self.meter.spend(_COSTS.get(node.name, 2))
         try:
             result = function(self.ctx, *args)
         except (ValueError, ZeroDivisionError, OverflowError):
@@ -531,6 +532,8 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "approx": lambda ctx, v: v,
     "det": lambda ctx, v: abs(v),
 }
+_COSTS = {"factorial": 20, "factorial2": 40, "binom": 60, "permutations": 40, "erf": 40}
+"""Steps that a call costs, where it is more than 2."""
 _POLES = frozenset(["tan", "cot", "sec", "csc", "coth", "csch", "ln", "log", "logb"])
 
 _RULES: dict[type, Callable[[Evaluator, Any], Value]] = {

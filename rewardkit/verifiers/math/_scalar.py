@@ -43,7 +43,7 @@ from rewardkit.verifiers.math._numeric import (
     Value,
     is_real,
 )
-from rewardkit.verifiers.math._rewrite import contains, free_symbols
+from rewardkit.verifiers.math._rewrite import contains, free_symbols, walk
 
 __all__ = ["Scalar", "compare_scalars", "infinity_sign", "is_literal"]
 
@@ -136,22 +136,15 @@ def _decimal_literals(node: Node) -> list[Num]:
 
 
 def _calls(node: Node, names: tuple[str, ...]) -> bool:
-    if isinstance(node, Call) and node.name in names:
-        return True
-    return any(_calls(inner, names) for inner in children(node))
+    return any(isinstance(part, Call) and part.name in names for part in walk(node))
 
 
 def _mentions_i(node: Node) -> bool:
-    return node == Const("i") or ((isinstance(node, Call) and node.name in ("cis", "sqrt")) and (
-        node.name == "cis" or _mentions_i(node.args[0])
-    )) or any(_mentions_i(inner) for inner in children(node))  # fmt: skip
+    return Const("i") in walk(node) or _calls(node, ("cis",))
 
 
 def _last_place(node: Node) -> Fraction | None:
-    """Returns the value of one unit in the last written decimal of a literal such as 3.14.
-
-    1.6·10^-19, 2.5%.
-    """
+    """Returns the value of one unit in the last written decimal of 3.14, 1.6·10^-19 or 2.5 %."""
     match node:
         case Num(_, places):
             return None if places is None else Fraction(10) ** -places

@@ -25,6 +25,8 @@ _POLICIES = {"strict": AnswerPolicy(), "lenient": AnswerPolicy(last_expression=T
 _MAX_SHOWN = 2_000
 _LABEL = re.compile(r"\s*(?:\\text\s*\{\s*)?\(\w{1,4}\)")
 _TASK_CHARS = 4_000
+_ENGINE_SHARE = 0.4
+"""The last tier's share of `timeout_s`; the rest is for starting its worker."""
 
 
 class MathVerifier(Verifier):
@@ -46,8 +48,8 @@ class MathVerifier(Verifier):
             its own digits.
         symbolic: use the last tier; without it, or without `rewardkit[math]`, what the others
             cannot decide is an abstention.
-        timeout_s: seconds for the last tier on one answer, above 0; at its end the worker is
-            killed. The other tiers are bounded by counting their work, not by a clock.
+        timeout_s: seconds for one answer, above 0. The last tier may use two fifths of it, then
+            its worker is killed. The other tiers are bounded by counting their work, not by a clock.
         workers: processes of `verify_batch`; None for one per core.
 
     Raises:
@@ -122,7 +124,9 @@ class MathVerifier(Verifier):
         verdict = self._grade(completion_text(completion), compiled, context.get("prompt"), started)
         if not self._needs_engine(verdict):
             return verdict
-        outcome = self._engine.call(decide, compiled.text, verdict.answer, timeout_s=self.timeout_s)
+        outcome = self._engine.call(
+            decide, compiled.text, verdict.answer, timeout_s=self.timeout_s * _ENGINE_SHARE
+        )
         return replace(_settled(verdict, outcome), seconds=time.perf_counter() - started)
 
     def verify_batch(
@@ -184,7 +188,7 @@ class MathVerifier(Verifier):
         outcomes = self._engine.map(
             _decide_pair,
             [(rows[i][1], verdicts[i].answer or "") for i in open_rows],
-            timeout_s=self.timeout_s,
+            timeout_s=self.timeout_s * _ENGINE_SHARE,
         )
         settled = list(verdicts)
         for index, outcome in zip(open_rows, outcomes, strict=True):
