@@ -49,7 +49,8 @@ class MathVerifier(Verifier):
         symbolic: use the last tier; without it, or without `rewardkit[math]`, what the others
             cannot decide is an abstention.
         timeout_s: seconds for one answer, above 0. The last tier may use two fifths of it, then
-            its worker is killed. The other tiers are bounded by counting their work, not by a clock.
+            its worker is killed. The other tiers are bounded by counting their work, not by a
+            clock.
         workers: processes of `verify_batch`; None for one per core.
 
     Raises:
