@@ -64,6 +64,7 @@ _PLACEHOLDER = re.compile(
 _CODE = re.compile(
     r"__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
+_MAX_COMMA_CHARS = 80
 _LISTED = re.compile(r"[(\[{]\s*\d+(?:,\d{3})+\s*\\?[)\]}]")
 """Digit groups that fill a bracket: more likely \\gcd(84,126) than a number."""
 _DECIMAL_COMMA = re.compile(r"^[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
@@ -99,6 +100,15 @@ def judge(
         decimal_comma: read `3,5` as 3.5 and `1.234` as 1234, always.
         task: the prompt and the text before the answer, in which a restated task is looked for.
     """
+    try:
+        return _judge(reference, span, decimal_comma=decimal_comma, task=task)
+    except RecursionError:
+        return Judgement(different("guard", "nested too deep"), Reason.SIZE_LIMIT)
+    except Exception as error:  # The boundary: what a tier does not foresee is an abstention.
+        return Judgement(undecided("failure", type(error).__name__), Reason.ENGINE_FAILURE)
+
+
+def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: str) -> Judgement:
     if len(span) > MAX_ANSWER_CHARS:
         return _oversized(reference, span)
     cleaned = clean(strip_lead_in(span, long=reference.kind == "math"))
@@ -212,7 +222,8 @@ def _judge_math(
         return Judgement(different("guard", best.why), Reason.SIZE_LIMIT)
     if best is None or best.same is None:
         open_ = _is_symbolic(reference.readings[0], nodes[0])
-        return Judgement(best or undecided("structure"), Reason.UNPROVED, open=open_)
+        decision = best if best is not None else undecided("structure")
+        return Judgement(decision, Reason.UNPROVED, open=open_)
     return Judgement(best, Reason.MISMATCH)
 
 
@@ -299,7 +310,8 @@ def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:
     readings = [Reading(grouped=False), Reading()] if listed else [Reading()]
     scalar = wanted.body if isinstance(wanted, Quantity) else wanted
     whole = isinstance(scalar, Num) and isinstance(scalar.value, int)
-    if not sequence and not isinstance(wanted, Sym) and not whole and _DECIMAL_COMMA.match(cleaned):
+    comma = len(cleaned) < _MAX_COMMA_CHARS and _DECIMAL_COMMA.match(cleaned)
+    if comma and not sequence and not isinstance(wanted, Sym) and not whole:
         readings.append(Reading(decimal_comma=True))
     return readings
 

@@ -212,6 +212,8 @@ def _repeating(pre_digits: str, repeated: str) -> Num:
 def _with_ellipsis(digits: str) -> Node:
     """Reads `0.333…`: a repeating decimal if a block repeats, else a cut irrational."""
     whole, _, decimals = digits.partition(".")
+    if len(decimals) > 200:
+        return Call("approx", (_decimal(digits),))
     for size in range(1, len(decimals) // 2 + 1):
         block = decimals[-size:]
         times = 1

@@ -4,9 +4,11 @@ __all__ = [
     "MAX_ANSWER_CHARS",
     "MAX_BITS",
     "MAX_DEPTH",
+    "MAX_FACTORS",
     "MAX_ITEMS",
     "MAX_STEPS",
     "MAX_TOKENS",
+    "MAX_TREE_DEPTH",
     "Meter",
     "NotMathError",
     "TooLargeError",
@@ -16,14 +18,18 @@ __all__ = [
 
 MAX_ANSWER_CHARS = 16_384
 """A longer answer span is not read (it may still be identical to its reference)."""
-MAX_TOKENS = 6_000
+MAX_TOKENS = 4_000
 MAX_DEPTH = 48
 """Nesting of brackets, fractions, exponents."""
+MAX_TREE_DEPTH = 100
+"""Depth of the tree of a text: a chain of divisions or signs nests without brackets."""
+MAX_FACTORS = 1_000
+"""Factors of one product."""
 MAX_ITEMS = 512
 """Members of a list, a set, a matrix; branches of ±."""
 MAX_BITS = 1 << 16
 """Size of an exact integer (65,536 bits, about 19,700 digits)."""
-MAX_STEPS = 20_000
+MAX_STEPS = 12_000
 """Node evaluations spent on one answer; sums, integrals and limits count each term, large numbers
 their size.
 """

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from rewardkit.verifiers.math._atoms import AtomParser
 from rewardkit.verifiers.math._lexer import Reading, tokenize
-from rewardkit.verifiers.math._limits import MAX_ITEMS, NotMathError, TooLargeError
+from rewardkit.verifiers.math._limits import MAX_FACTORS, MAX_ITEMS, NotMathError, TooLargeError
 from rewardkit.verifiers.math._nodes import (
     Add,
     Call,
@@ -448,6 +448,8 @@ def _multiply(left: Node, right: Node) -> Node:
     if isinstance(right, Matrix) and not isinstance(left, Matrix):
         return Matrix(tuple(tuple(_multiply(left, cell) for cell in row) for row in right.rows))
     if isinstance(left, Mul):
+        if len(left.factors) >= MAX_FACTORS:
+            raise TooLargeError(f"more than {MAX_FACTORS:,} factors")
         return Mul((*left.factors, right))
     return Mul((left, right))
 

@@ -12,7 +12,12 @@ from rewardkit.errors import InvalidReferenceError
 from rewardkit.verdict import Json
 from rewardkit.verifiers.math._decision import NO_TOLERANCE, Tolerance
 from rewardkit.verifiers.math._lexer import Reading, clean
-from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
+from rewardkit.verifiers.math._limits import (
+    MAX_ANSWER_CHARS,
+    MAX_TREE_DEPTH,
+    NotMathError,
+    TooLargeError,
+)
 from rewardkit.verifiers.math._literals import read_literal
 from rewardkit.verifiers.math._nodes import (
     Const,
@@ -26,7 +31,7 @@ from rewardkit.verifiers.math._nodes import (
     Sym,
 )
 from rewardkit.verifiers.math._parser import parse
-from rewardkit.verifiers.math._rewrite import walk
+from rewardkit.verifiers.math._rewrite import depth, walk
 from rewardkit.verifiers.math._scalar import Scalar, is_literal
 from rewardkit.verifiers.math._text_forms import (
     Clock,
@@ -255,7 +260,10 @@ def read_math(cleaned: str, reading: Reading) -> Node:
     if len(cleaned) > MAX_ANSWER_CHARS:
         raise TooLargeError(f"more than {MAX_ANSWER_CHARS} characters")
     try:
-        return parse(cleaned, reading)
+        node = parse(cleaned, reading)
+        if depth(node) > MAX_TREE_DEPTH:
+            raise TooLargeError(f"a tree more than {MAX_TREE_DEPTH} deep")
+        return node
     except RecursionError:
         raise TooLargeError("nested too deep") from None
 

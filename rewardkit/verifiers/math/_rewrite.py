@@ -31,7 +31,7 @@ from rewardkit.verifiers.math._nodes import (
     children,
 )
 
-__all__ = ["contains", "free_symbols", "rebuild", "replace", "walk"]
+__all__ = ["contains", "depth", "free_symbols", "rebuild", "replace", "walk"]
 
 
 def rebuild(node: Node, change: Callable[[Node], Node]) -> Node:
@@ -133,3 +133,12 @@ def walk(node: Node) -> list[Node]:
         found.append(current)
         waiting.extend(children(current))
     return found
+
+
+def depth(node: Node) -> int:
+    """Returns the number of nodes on the longest way down, without recursion."""
+    level, deepest = [node], 0
+    while level:
+        deepest += 1
+        level = [inner for current in level for inner in children(current)]
+    return deepest

@@ -208,6 +208,8 @@ def named_set(comparer: Comparer, reference: Const, answer: Node) -> Decision:
 def value_of(answer: Node, reference: Node, comparer: Comparer) -> "Node | Decision":
     """Returns the value that an answer commits to: the last side of a true chain of equalities."""
     if isinstance(answer, Quantifier):
+        if not free_symbols(reference) and any(_restricts(c) for c in answer.conditions):
+            return different("structure", "a value under a condition")
         answer = answer.body
     if isinstance(answer, Apply) and len(answer.args) == 2 and answer.name in ("C", "P", "A"):
         return Call("binom" if answer.name == "C" else "permutations", answer.args)
@@ -241,6 +243,13 @@ def value_of(answer: Node, reference: Node, comparer: Comparer) -> "Node | Decis
     if len(exact) == len(sides) and "~" in answer.ops and answer.ops[-1] == "~":
         value = Call("approx", (value,))
     return value
+
+
+def _restricts(condition: Node) -> bool:
+    """Returns True for `if x > 2`; "for all x" and `k ∈ ℤ` restrict nothing."""
+    return not (
+        isinstance(condition, Sym) or (isinstance(condition, Rel) and "in" in condition.ops)
+    )
 
 
 def _wants_decimal(reference: Node) -> bool:

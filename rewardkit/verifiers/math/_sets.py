@@ -3,6 +3,7 @@
 Unions and the solution sets of inequalities in one variable.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -79,12 +80,11 @@ class RealSet:
         return RealSet(tuple(points), tuple(at), tuple(between))
 
     def __contains__(self, value: Any) -> bool:
-        for index, point in enumerate(self.points):
-            if _close(point, value):
-                return self.at[index]
-            if value < point:
-                return self.between[index]
-        return self.between[-1]
+        index = bisect_left(self.points, value)
+        for near in (index - 1, index):
+            if 0 <= near < len(self.points) and _close(self.points[near], value):
+                return self.at[near]
+        return self.between[index]
 
     @property
     def empty(self) -> bool:
@@ -121,7 +121,11 @@ def _line() -> RealSet:
 
 
 def _points(values: list[Any]) -> RealSet:
-    return _build(values, lambda x: any(_close(x, v) for v in values))
+    kept = list[Any]()
+    for value in sorted(values):
+        if not kept or not _close(kept[-1], value):
+            kept.append(value)
+    return RealSet(tuple(kept), (True,) * len(kept), (False,) * (len(kept) + 1))
 
 
 def is_set_like(node: Node) -> bool:
@@ -314,7 +318,10 @@ class _Builder:
             if len(polynomial) == 2:
                 return [-polynomial[1] / polynomial[0]]
             self.meter.spend(400)
-            roots = ctx.polyroots(polynomial, maxsteps=100, extraprec=200, error=False)
+            try:
+                roots = ctx.polyroots(polynomial, maxsteps=100, extraprec=200, error=False)
+            except ctx.NoConvergence:
+                raise UnsupportedError("roots that are not found") from None
             return [r.real for r in roots if abs(ctx.im(r)) <= ctx.mpf(10) ** -18 * (1 + abs(r))]
         return _scan(function)
 

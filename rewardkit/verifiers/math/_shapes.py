@@ -86,7 +86,7 @@ def all_of(decisions: Any) -> Decision:
         if decision.same is None:
             unsure = decision
         last = decision
-    return unsure or equal(last.tier, "all parts agree")
+    return unsure if unsure is not None else equal(last.tier, "all parts agree")
 
 
 def unlabel(node: Node) -> Node:
