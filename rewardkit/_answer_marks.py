@@ -1,0 +1,290 @@
+"""Where answers may stand: boxes, tags, labelled lines, phrases; linear in the text's length."""
+
+import contextlib
+import json
+import re
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rewardkit._braces import matching_brace
+
+__all__ = [
+    "Found",
+    "Marker",
+    "find_bold_line",
+    "find_boxes",
+    "find_lines",
+    "find_phrase",
+    "find_tags",
+]
+
+Marker = Literal["box", "tag", "line", "json", "phrase", "bold", "last"]
+"""What makes a span an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A span that commits to an answer; the outer span holds its marker, too."""
+
+    text: str
+    start: int
+    end: int
+    outer_start: int
+    outer_end: int
+    marker: Marker
+
+
+_BRACES = re.compile(r"\\{1,2}(?:boxed|fbox|framebox)\s*\{|\\.|[{}]", re.DOTALL)
+_BOX = re.compile(r"\\{1,2}(?:boxed|fbox|framebox)\s*\{")
+_BARE_BOX = re.compile(
+    r"\\(?:boxed|fbox|framebox)[ \t]*(?![\s{A-Za-z])([^\s{}$\\]{1,40})|"
+    r"\\(?:boxed|fbox|framebox)[ \t]+([A-Za-z])\b"
+)
+_HASHES = re.compile(r"^[ \t]*####[ \t]*([^\n#].*)$", re.MULTILINE)
+_JSON_FIELD = re.compile(
+    r'"(?:final_?answer|answer)"\s*:\s*(-?\d[\d.eE+-]*|true|false|"(?:[^"\\\n]|\\.){0,2000}")',
+    re.IGNORECASE,
+)
+_LABELS = (
+    r"(?:the\s+)?(?:final\s+|correct\s+)?answer(?:\s+is)?|final\s+result|答案|最终答案|答え|正解|정답|답|antwort|endergebnis|"
+    r"respuesta(?:\s+final)?|réponse(?:\s+finale)?|resposta(?:\s+final)?|risposta(?:\s+finale)?|ответ|odpowiedź|cevap"
+)
+_LINE = re.compile(
+    rf"^[ \t>*_#✅☑️🎯-]*(?:{_LABELS})[ \t*_]*[:：][ \t*_]*(?P<value>[^\n]*)$|"
+    rf"^[ \t>#]*\*\*[ \t]*(?:{_LABELS})[ \t]*[.:]?[ \t]*\*\*[ \t]*(?P<bold>)$|"
+    rf"^[ \t]*#{{1,6}}[ \t]+(?:{_LABELS})[ \t]*(?P<heading>)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SHORT_LABEL = re.compile(r"^[ \t]*A:[ \t]*(\S[^\n]*)$", re.MULTILINE)
+_PHRASE = re.compile(
+    r"(?:answer|correct\s+(?:option|choice)|right\s+(?:option|choice)|option|result)\s+(?:to\s+[^.\n]{1,60}\s+)?"
+    r"(?:is|are|equals|becomes|would\s+be|must\s+be|should\s+be)\b\s*:?(?:\s+(?:option|choice|simply|just|thus|therefore|exactly))?\s*|"
+    r"(?:答案是|答案为|答案為|结果是|答えは|antwort\s+(?:ist|lautet)|respuesta\s+es|réponse\s+est|resposta\s+é|"
+    r"risposta\s+è|ответ\s+равен)\s*[:：]?\s*",
+    re.IGNORECASE,
+)
+_CUT = re.compile(
+    r"\.(?=\s|$)(?!\s*\d)|[。!?！？](?=\s|$)|\n|\*\*|,?\s+(?:not|rather\s+than|instead\s+of|because|since|which|as|so)\s|\s+\((?=[A-Za-z]{3})|[,;]\s+(?:and|but)\s+(?:not|the|we|this|it)\b"
+)
+_CONTINUES = re.compile(
+    r"\s*(?:[a-z%°,;=<>≤≥≈∪+/€£(-]|\\(?:text|%|pm|cup)|\$[^$\n]+\$|\\\((?!\\(?:blacksquare|square|Box|qed)))"
+)
+"""After a leading formula the answer goes on: a unit, another value, a joining word."""
+_CLOSING_DOLLAR = re.compile(r"(?<!\\)\$")
+_BOLD = re.compile(r"\*\*\s*([^*\n]{1,200}?)\s*\*\*\s*[.!]?\s*$")
+_NOT_SPACE = re.compile(r"\S")
+_WINDOW = 20_000
+"""Characters after a marker in which its answer is looked for; it bounds the work for a text of
+nothing but markers.
+"""
+_MAX_FORMULAS = 64
+_TAIL = 4_000
+"""Characters at the end in which a phrase is looked for first: a phrase there is the last one."""
+_LAST_PHRASES = 32
+_LAST_LINES = 4_096
+_FORMULA = re.compile(r"\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
+_OPEN_TAG = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
+_CLOSE_TAG = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
+
+
+def find_boxes(text: str, start: int) -> tuple[list[Found], bool]:
+    """Returns the outermost boxes from `start` on, and whether one of them is never closed."""
+    if "box" not in text:
+        return [], False
+    if sum(text.count(name, start) for name in ("boxed", "fbox", "framebox")) == 1:
+        box = _BOX.search(text, start)
+        if box:
+            close = matching_brace(text, box.end() - 1)
+            if close < 0:
+                return [], True
+            return [
+                Found(text[box.end() : close], box.end(), close, box.start(), close + 1, "box")
+            ], False
+    boxes, stack = list[Found](), list[tuple[int, int, bool]]()
+    open_boxes = 0
+    for mark in _BRACES.finditer(text, start):
+        sign = mark.group()
+        if sign == "}":
+            if stack:
+                outer, inner, is_box = stack.pop()
+                open_boxes -= is_box
+                if is_box and not open_boxes:
+                    content = text[inner : mark.start()]
+                    boxes.append(Found(content, inner, mark.start(), outer, mark.end(), "box"))
+        elif sign.endswith("{") and len(sign) != 2:
+            is_box = len(sign) > 2
+            open_boxes += is_box
+            stack.append((mark.start(), mark.end(), is_box))
+    for bare in _BARE_BOX.finditer(text, start):
+        group = 1 if bare[1] else 2
+        value = bare[group].rstrip(".,;)")
+        if value and not any(b.outer_start <= bare.start() < b.outer_end for b in boxes[-8:]):
+            boxes.append(
+                Found(
+                    value,
+                    bare.start(group),
+                    bare.start(group) + len(value),
+                    bare.start(),
+                    bare.end(),
+                    "box",
+                )
+            )
+    boxes.sort(key=lambda b: b.start)
+    return boxes, open_boxes > 0
+
+
+def find_tags(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]:
+    """Yields the contents of `<answer>…</answer>` that hold no box."""
+    closings = [(m.start(), m.end()) for m in _CLOSE_TAG.finditer(text, start)]
+    starts = [b.start for b in boxes]
+    done = start
+    for opening in _OPEN_TAG.finditer(text, start):
+        if opening.start() < done:
+            continue
+        at = bisect_left(closings, (opening.end(), 0))
+        if at == len(closings):
+            return
+        low, high = opening.end(), closings[at][0]
+        done = closings[at][1]
+        if not _any_between(starts, low, high) and text[low:high].strip():
+            yield _stripped(text, low, high, (opening.start(), done), "tag")
+
+
+def _any_between(starts: Sequence[int], low: int, high: int) -> bool:
+    at = bisect_left(starts, low)
+    return at < len(starts) and starts[at] < high
+
+
+def find_lines(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]:
+    """Yields the answers of `#### 5`, `"answer": 5` and `Answer: 5` that hold no box."""
+    starts = [b.start for b in boxes]
+
+    def holds_box(low: int, high: int) -> bool:
+        return _any_between(starts, low, high)
+
+    for mark in _HASHES.finditer(text, start):
+        if not holds_box(*mark.span()):
+            yield _stripped(text, mark.start(1), mark.end(1), mark.span(), "line")
+    if '"' in text:
+        for mark in _JSON_FIELD.finditer(text, start):
+            quoted = mark[1].startswith('"')
+            low, high = mark.start(1) + quoted, mark.end(1) - quoted
+            value = text[low:high]
+            if quoted and "\\" in value:
+                with contextlib.suppress(ValueError):
+                    value = str(json.loads(mark[1]))
+            if value.strip() and not holds_box(*mark.span()):
+                yield Found(value, low, high, mark.start(), mark.end(), "json")
+    labels = list(deque(_LINE.finditer(text, start), maxlen=_LAST_LINES))
+    if not labels and not boxes:
+        labels = list(_SHORT_LABEL.finditer(text, start))[-1:]
+    for mark in labels:
+        low, high = (
+            (mark.start("value"), mark.end("value"))
+            if "value" in mark.re.groupindex and mark["value"] is not None
+            else mark.span(1)
+        )
+        if mark.re is _LINE and not text[low:high].strip(" *_$"):
+            low, high = _next_line(text, mark.end())
+        if not holds_box(mark.start(), high):
+            span = _cut_sentence(text, low, high)
+            if span[0] < span[1]:
+                yield _stripped(text, *span, (mark.start(), high), "line")
+
+
+def find_phrase(text: str, start: int) -> Found | None:
+    """Returns the answer of the last "the answer is …"."""
+    for begin in dict.fromkeys((max(start, len(text) - _TAIL), start)):
+        span = _last_phrase(text, begin)
+        if span is not None:
+            return span
+    return None
+
+
+def _last_phrase(text: str, start: int) -> Found | None:
+    marks = deque(_PHRASE.finditer(text, start), maxlen=_LAST_PHRASES)
+    for mark in reversed(marks):
+        low, high = _cut_sentence(text, mark.end(), _line_end(text, mark.end()))
+        if text[low:high].strip(" *_.:"):
+            return _stripped(text, low, high, (mark.start(), high), "phrase")
+    return None
+
+
+def find_bold_line(text: str, start: int) -> Found | None:
+    """Returns what stands in bold at the end of the last line."""
+    body = text[start:].rstrip()
+    line_start = max(body.rfind("\n") + 1, len(body) - 2_000)
+    bold = _BOLD.search(body, line_start)
+    if not bold or not bold[1].strip():
+        return None
+    low, high = start + bold.start(1), start + bold.end(1)
+    return Found(bold[1], low, high, start + bold.start(), start + bold.end(), "bold")
+
+
+def _stripped(text: str, start: int, end: int, outer: tuple[int, int], marker: Marker) -> Found:
+    """Returns the span without surrounding white space and bold marks."""
+    while start < end and (text[start].isspace() or text[start] in "*_`"):
+        start += 1
+    while end > start and (text[end - 1].isspace() or text[end - 1] in "*_`"):
+        end -= 1
+    return Found(text[start:end], start, end, *outer, marker)
+
+
+def _skip_space(text: str, at: int) -> int:
+    found = _NOT_SPACE.search(text, at)
+    return found.start() if found else len(text)
+
+
+def _next_line(text: str, at: int) -> tuple[int, int]:
+    at = _skip_space(text, at)
+    end = text.find("\n", at, at + _WINDOW)
+    end = min(len(text), at + _WINDOW) if end < 0 else end
+    if text.startswith(("```", "{"), at):
+        return at, at
+    if text.startswith(("\\[", "$$"), at):  # A display may span lines.
+        close = text.find("\\]" if text.startswith("\\[", at) else "$$", at + 2)
+        end = close + 2 if 0 <= close < at + 4_000 else end
+    return at, end
+
+
+def _cut_sentence(text: str, low: int, high: int) -> tuple[int, int]:
+    """Returns the part of a line up to the end of its first sentence, outside of formulas."""
+    while low < high and text[low] in " \t*_":
+        low += 1
+    if text.startswith("$", low) and not text.startswith("$$", low):
+        dollar = _CLOSING_DOLLAR.search(text, low + 1, high)
+        close = dollar.start() if dollar else -1
+        at = close + 1 if close > 0 else low
+        if close > 0 and not _CONTINUES.match(text, at, high):
+            return low, at
+    elif text.startswith("\\(", low):
+        close = text.find("\\)", low + 2, high)
+        at = close + 2 if close > 0 else low
+        if close > 0 and not _CONTINUES.match(text, at, high):
+            return low, at
+    else:
+        at = low
+    for _ in range(_MAX_FORMULAS):
+        cut = _CUT.search(text, at, high)
+        formula = _FORMULA.search(text, at, high)
+        if formula is None or (cut is not None and cut.start() < formula.start()):
+            break
+        at = formula.end()
+    else:
+        cut = None
+    return low, cut.start() if cut else high
+
+
+def _line_end(text: str, at: int) -> int:
+    """Returns where the paragraph's line ends.
+
+    A line break right after the phrase is passed over.
+    """
+    at = _skip_space(text, at)
+    if text.startswith(("\\[", "$$"), at):
+        return _next_line(text, at)[1]
+    end = text.find("\n", at, at + _WINDOW)
+    return min(len(text), at + _WINDOW) if end < 0 else end
