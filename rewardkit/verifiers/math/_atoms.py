@@ -1,11 +1,12 @@
 """Atoms and factors of the grammar: numbers, symbols, words, powers."""
 
+from fractions import Fraction
+
 from rewardkit.verifiers.math._brackets import BracketParser
 from rewardkit.verifiers.math._functions import FunctionParser
 from rewardkit.verifiers.math._lexer import Token
 from rewardkit.verifiers.math._limits import MAX_DEPTH, NotMathError, TooLargeError
 from rewardkit.verifiers.math._nodes import (
-    Add,
     Apply,
     BigO,
     Call,
@@ -22,6 +23,7 @@ from rewardkit.verifiers.math._nodes import (
     Seq,
     Sym,
 )
+from rewardkit.verifiers.math._rewrite import plus_scaled
 from rewardkit.verifiers.math._symbols import CONSTANT_NAMES, FUNCTIONS, GREEK
 
 __all__ = ["AtomParser"]
@@ -196,7 +198,7 @@ class AtomParser(BracketParser, FunctionParser):
         degrees: Node = node
         for part, scale in zip(parts[1:], (60, 3600), strict=False):
             if isinstance(part, Quantity):
-                degrees = Add((degrees, Div(part.body, Num(scale))))
+                degrees = plus_scaled(degrees, part.body, Fraction(1, scale))
         return Quantity(degrees, "deg")
 
     def exponent(self) -> Node:

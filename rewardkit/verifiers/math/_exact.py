@@ -5,7 +5,7 @@ Where the exact value would be too large or has symbols.
 
 import math
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -35,7 +35,7 @@ from rewardkit.verifiers.math._nodes import (
 )
 from rewardkit.verifiers.math._rewrite import replace
 
-__all__ = ["Rational", "exact_value", "fingerprint"]
+__all__ = ["Rational", "exact_value", "fingerprint", "next_prime"]
 
 Rational: TypeAlias = int | Fraction
 
@@ -286,12 +286,13 @@ class _Modular:
     Symbols replaced by fixed pseudo-random residues.
     """
 
-    def __init__(self, prime: int, meter: Meter) -> None:
+    def __init__(self, prime: int, meter: Meter, salt: bytes = b"") -> None:
         self.prime = prime
         self.meter = meter
+        self.salt = salt
 
     def symbol(self, name: str) -> int:
-        raw = name.encode("utf-8", "surrogatepass")
+        raw = self.salt + name.encode("utf-8", "surrogatepass")
         return (zlib.crc32(raw) << 32 | zlib.crc32(raw + b"*")) % self.prime
 
     def inverse(self, value: int) -> int:
@@ -362,7 +363,13 @@ def _as_factorials(upper: Node, lower: Node) -> Node:
     )
 
 
-def fingerprint(node: Node, meter: Meter | None = None) -> tuple[int, int]:
+def fingerprint(
+    node: Node,
+    meter: Meter | None = None,
+    *,
+    moduli: Sequence[int] = _PRIMES,
+    salt: bytes = b"",
+) -> tuple[int, ...]:
     """Returns the value of a rational function modulo two primes at a fixed point.
 
     This is the test of Schwartz (1980) and Zippel (1979) at one point that the symbols' names fix.
@@ -375,5 +382,12 @@ def fingerprint(node: Node, meter: Meter | None = None) -> tuple[int, int]:
         UnsupportedError, UndefinedValueError, TooLargeError: as `exact_value`.
     """
     meter = meter or Meter()
-    low, high = (_Modular(prime, meter).value(node) for prime in _PRIMES)
-    return low, high
+    return tuple(_Modular(prime, meter, salt).value(node) for prime in moduli)
+
+
+def next_prime(value: int) -> int:
+    """Returns the first number from `value` on that passes Fermat's test to base 2."""
+    candidate = value | 1
+    while pow(2, candidate - 1, candidate) != 1:
+        candidate += 2
+    return candidate

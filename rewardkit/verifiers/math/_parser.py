@@ -34,6 +34,7 @@ from rewardkit.verifiers.math._nodes import (
     SetOp,
     Sym,
 )
+from rewardkit.verifiers.math._rewrite import plus_scaled
 from rewardkit.verifiers.math._symbols import RELATIONS, SCALES, SYMBOL_UNITS
 from rewardkit.verifiers.math._units import is_unit_word, parse_unit
 
@@ -420,7 +421,7 @@ def _joined(first: Quantity, second: Node) -> Node:
             and large.pi_power == small.pi_power
         ):
             return Quantity(
-                Add((first.body, Mul((second.body, Num(small.factor / large.factor))))), first.unit
+                plus_scaled(first.body, second.body, small.factor / large.factor), first.unit
             )
     raise NotMathError("two values side by side")
 

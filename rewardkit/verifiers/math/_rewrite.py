@@ -1,6 +1,7 @@
 """Rebuilding trees: substitution, and the symbols that an expression depends on."""
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 
 from rewardkit.verifiers.math._nodes import (
     Add,
@@ -18,6 +19,7 @@ from rewardkit.verifiers.math._nodes import (
     Mul,
     Neg,
     Node,
+    Num,
     Percent,
     PlusMinus,
     Pow,
@@ -31,7 +33,7 @@ from rewardkit.verifiers.math._nodes import (
     children,
 )
 
-__all__ = ["contains", "depth", "free_symbols", "rebuild", "replace", "walk"]
+__all__ = ["contains", "depth", "free_symbols", "plus_scaled", "rebuild", "replace", "walk"]
 
 
 def rebuild(node: Node, change: Callable[[Node], Node]) -> Node:
@@ -142,3 +144,10 @@ def depth(node: Node) -> int:
         deepest += 1
         level = [inner for current in level for inner in children(current)]
     return deepest
+
+
+def plus_scaled(node: Node, part: Node, scale: Fraction) -> Node:
+    """Returns node + part · scale, as one number where both are numbers."""
+    if isinstance(node, Num) and isinstance(part, Num):
+        return Num(node.value + part.value * scale)
+    return Add((node, Mul((part, Num(scale)))))

@@ -34,7 +34,7 @@ from rewardkit.verifiers.math._shapes import VALUES, all_of, is_angle, is_name, 
 
 __all__ = ["asymptotics", "families", "piecewise", "real_sets", "relation", "subject_of"]
 
-_GROWTH_SIZES = ((10**60, 10**120, 10**240), (200, 400, 800))
+_GROWTH_SIZES = ((10**60, 10**400, 10**4000), (200, 400, 800))
 """Where growth is compared: far out, and nearer for what is too large there, such as 2^n."""
 
 
@@ -100,10 +100,10 @@ def relation(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
     """Compares with an equation, an assignment, a definition or an inequality."""
     if "~" in reference.ops:
         return approximate(comparer, reference, answer)
-    if isinstance(answer, Quantifier):
-        answer = answer.body
     if is_set_like(reference):
         return real_sets(comparer, reference, answer)
+    if isinstance(answer, Quantifier):
+        answer = answer.body
     left, right = reference.sides[0], reference.sides[-1]
     if _is_periodic(reference):
         return families(comparer, reference, answer)
@@ -191,7 +191,7 @@ def relations(comparer: Comparer, reference: Rel, answer: Rel) -> Decision:
         ratios.append(a / b)
     if len(ratios) < 3:
         return undecided("numeric", "no point where both have a value")
-    if any(abs(r - ratios[0]) > 1e-25 * abs(ratios[0]) for r in ratios):
+    if any(abs(r - ratios[0]) > 1e-38 * abs(ratios[0]) for r in ratios):
         return different("numeric", "the equations have other solutions")
     if op_a != "=" and op_a != "!=" and (ratios[0].real > 0) != (op_a == op_b):
         return different("numeric", "the inequality points the other way")
@@ -242,7 +242,7 @@ def asymptotics(comparer: Comparer, reference: BigO, answer: Node) -> Decision:
     for sizes in _GROWTH_SIZES:
         ratios = _growth_ratios(comparer, reference.body, answer.body, name, sizes)
         if ratios is not None:
-            same = all(abs(r / ratios[-1] - 1) < 1e-6 for r in ratios)
+            same = all(abs(r / ratios[-1] - 1) < 1e-12 for r in ratios)
             return (equal if same else different)(
                 "asymptotics", "the same growth" if same else "another growth"
             )

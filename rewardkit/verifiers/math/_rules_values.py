@@ -1,6 +1,7 @@
 """Rules for single values: numbers, expressions, quantities, ratios, numbers in a base."""
 
 import itertools
+from itertools import pairwise
 from typing import Any
 
 from rewardkit.verifiers.math._comparer import Comparer
@@ -42,7 +43,7 @@ from rewardkit.verifiers.math._rewrite import contains, free_symbols, replace, w
 from rewardkit.verifiers.math._rules_relations import piecewise, real_sets, subject_of
 from rewardkit.verifiers.math._scalar import is_literal
 from rewardkit.verifiers.math._shapes import VALUES, all_of, is_angle, is_name, kind_name, last_side
-from rewardkit.verifiers.math._units import Unit, parse_unit
+from rewardkit.verifiers.math._units import Unit, changes_value, parse_unit
 
 __all__ = [
     "antiderivatives",
@@ -64,7 +65,14 @@ def values(comparer: Comparer, reference: Node, answer: Node) -> Decision:
     if isinstance(value, Decision):
         return value
     if isinstance(value, Quantity) and not is_angle(value):
-        value = value.body
+        unit = parse_unit(value.unit)
+        if changes_value(value.unit):
+            return different("units", "words that change the number")
+        if isinstance(reference, Mul) and isinstance(
+            quantified := _read_symbol_as_unit(reference), Quantity
+        ):
+            return quantity(comparer, quantified, value)
+        value = Mul((value.body, Num(unit.factor))) if unit.dimension == (("#", 1),) else value.body
     if isinstance(value, BaseNum) and isinstance(reference, BaseNum):
         return based(comparer, reference, value)
     if isinstance(value, Seq) and len(value.items) == 1:
@@ -149,9 +157,19 @@ def quantity(comparer: Comparer, reference: Quantity, answer: Node) -> Decision:
     return converted(comparer, reference.body, value.body, mine, theirs)
 
 
+def _generic(one: Unit, other: Unit) -> bool:
+    """Returns True for `square units` beside `cm^2` or beside no unit at all."""
+    if len(one.dimension) != 1 or one.dimension[0][0] != "unit":
+        return False
+    power = one.dimension[0][1]
+    return other.dimension in ((("unit", power),), (("L", power),), ())
+
+
 def converted(
     comparer: Comparer, reference: Node, answer: Node, mine: Unit, theirs: Unit
 ) -> Decision:
+    if _generic(mine, theirs) or _generic(theirs, mine):
+        return comparer.compare(reference, answer)
     if mine.dimension != theirs.dimension:
         if not theirs.dimension and not mine.dimension:
             return comparer.compare(reference, answer)
@@ -280,15 +298,20 @@ def _broken_chain(sides: list[Node], comparer: Comparer) -> Decision | None:
 
 
 def _is_unsolved(node: Node, name: str) -> bool:
-    """Returns True if the left side is a·x + b.
+    """Returns True if the equation asks for its symbol, which its right side is not.
 
-    The equation asks for x, and its right side is not x.
+    The left side is a·x + b, a power of x, 1/x or e^x; cos x = 3/5 may be what was asked for.
     """
+    match node:
+        case (
+            Pow(Sym(), _) | Pow(_, Sym()) | Div(_, Sym()) | Call("sqrt" | "ln" | "log" | "logb", _)
+        ):
+            return True
     try:
         values = [Evaluator({name: k}).value(node) for k in (0, 1, 2, 3)]
     except (UndefinedValueError, UnsupportedError, TooLargeError):
         return False
-    steps = [b - a for a, b in itertools.pairwise(values)]
+    steps = [b - a for a, b in pairwise(values)]
     linear = abs(steps[0] - steps[1]) < 1e-20 and abs(steps[1] - steps[2]) < 1e-20
     return bool(linear and not (abs(steps[0] - 1) < 1e-20 and abs(values[0]) < 1e-20))
 
@@ -296,7 +319,7 @@ def _is_unsolved(node: Node, name: str) -> bool:
 def is_unevaluated(reference: Node, answer: Node) -> bool:
     """Returns True if a plain number was asked for and the answer is the task itself.
 
-    37 × 43, a sum, an integral.
+    37 × 43, 3^4 + 2^2, a sum, an integral, max(5, 85); but 2·10^3, 7! and a binomial are values.
     """
     if isinstance(reference, Quantity):
         reference = reference.body
@@ -305,34 +328,58 @@ def is_unevaluated(reference: Node, answer: Node) -> bool:
     value = answer.sides[-1] if isinstance(answer, Rel) else answer
     if isinstance(value, Quantity):
         value = value.body
-    return contains(value, (BigOp,)) or (isinstance(value, Add | Mul) and _plain_arithmetic(value))
+    if is_literal(value) or free_symbols(value):
+        return isinstance(value, BigOp)
+    return any(_leaves_work(part) for part in walk(value))
 
 
-def _plain_arithmetic(node: Node) -> bool:
+def _is_numeral(node: Node) -> bool:
+    """Returns True for a written number or a power or quotient of two."""
     match node:
-        case Num(value, places):
-            return isinstance(value, int) or places is not None
+        case Num():
+            return True
         case Neg(body):
-            return _plain_arithmetic(body)
-        case Add(parts) | Mul(parts):
-            return all(_plain_arithmetic(p) for p in parts)
+            return _is_numeral(body)
+        case Pow(base, exponent) | Div(base, exponent):
+            return _is_numeral(base) and _is_numeral(exponent)
         case _:
             return False
+
+
+def _leaves_work(node: Node) -> bool:
+    """Returns True for an operation on numbers that anybody would carry out."""
+    match node:
+        case BigOp() | Call("min" | "max" | "floor" | "ceil" | "mod" | "gcd" | "lcm", _):
+            return True
+        case Mul((Num(), Pow(Num(10), Num() | Neg(Num())))):
+            return False
+        case Add(parts) | Mul(parts):
+            return sum(_is_numeral(part) for part in parts) > 1
+        case Div(top, bottom):
+            return any(isinstance(n, Num) and n.places is not None for n in (top, bottom)) or (
+                isinstance(bottom, Div) and isinstance(top, Num)
+            )
+        case _:
+            return False
+
+
+def _unsigned(node: Node) -> Node:
+    return node.body if isinstance(node, Neg) else node
 
 
 def _constant_name(node: Node) -> str:
     """Returns the name of a constant of integration.
 
-    A last term C beside an expression in another symbol.
+    It is a term C beside an expression in one other symbol; with two, as in mx + c or a + b + c, it
+    is a symbol like the others.
     """
-    if isinstance(node, Add):
-        for term in node.terms:
-            if (
-                isinstance(term, Sym)
-                and term.name in _CONSTANTS_OF_INTEGRATION
-                and len(free_symbols(node)) > 1
-            ):
-                return term.name
+    if not isinstance(node, Add) or len(free_symbols(node)) != 2:
+        return ""
+    for term in node.terms:
+        if isinstance(term, Sym) and term.name in _CONSTANTS_OF_INTEGRATION:
+            rest = [t for t in node.terms if t is not term]
+            plain = len(rest) == 1 and isinstance(_unsigned(rest[0]), Sym)
+            return "" if plain or term.name in free_symbols(Add(tuple(rest))) else term.name
     return ""
 
 

@@ -3,8 +3,10 @@
 Exact numbers first, then fingerprints, then high-precision points.
 """
 
+import hashlib
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from rewardkit.verifiers.math._decision import (
     Decision,
@@ -14,7 +16,7 @@ from rewardkit.verifiers.math._decision import (
     oversized,
     undecided,
 )
-from rewardkit.verifiers.math._exact import Rational, exact_value, fingerprint
+from rewardkit.verifiers.math._exact import Rational, exact_value, fingerprint, next_prime
 from rewardkit.verifiers.math._limits import (
     Meter,
     TooLargeError,
@@ -45,12 +47,14 @@ from rewardkit.verifiers.math._numeric import (
 )
 from rewardkit.verifiers.math._rewrite import contains, free_symbols, walk
 
-__all__ = ["Scalar", "compare_scalars", "infinity_sign", "is_literal"]
+__all__ = ["Scalar", "compare_scalars", "confirmed_mark", "infinity_sign", "is_literal"]
 
+_NOISE = 10.0 ** (8 - DIGITS)
+"""A value below this may be a zero that rounding blurred; more digits tell."""
 _CLOSE = 10.0 ** (18 - DIGITS)
 _LOOSE = 1e-10
-_ROUNDING = 0.9999
-"""Units in the last written place by which a rounded or a cut decimal may differ from its value."""
+_CONFIRM_DIGITS = (150, 400, 1_000, 3_000)
+"""Digits of the second look at equal values: the first that shows the digits after the point."""
 _INTEGER_NAMES = frozenset("nkmNjpqrlab")
 
 
@@ -76,7 +80,7 @@ class Scalar:
             return None
 
     @cached_property
-    def mark(self) -> tuple[int, int] | None:
+    def mark(self) -> tuple[int, ...] | None:
         """The fingerprint, or None where the expression is no rational function."""
         try:
             return fingerprint(self.node, self.meter)
@@ -234,11 +238,8 @@ def _near_rationals(
         return bool(2 * gap * 10 ** (tolerance.significant_figures - 1) <= abs(left))
     given, written = reference.unit_in_last_place, answer.unit_in_last_place
     if written is not None and given is None:
-        return (
-            not _terminates(left)
-            and _significant(answer) >= tolerance.approximation_digits
-            and gap < written
-        )
+        enough = _significant(answer) >= tolerance.approximation_digits
+        return enough and not _terminates(left) and _rounds_to(left, right, written)
     if given is None or 2 * gap > given:
         return False
     if _is_approximate(reference) or (_is_approximate(answer) and _significant(reference) >= 3):
@@ -248,27 +249,86 @@ def _near_rationals(
     return written < given and _significant(reference) >= 4
 
 
+def _rounds_to(exact: Any, written: Any, place: Any) -> bool:
+    """Returns True if a decimal is the exact value rounded, or cut off, at its last place."""
+    gap = abs(exact) - abs(written)
+    return bool(abs(exact - written) * 2 <= place or (0 <= gap < place and exact * written > 0))
+
+
 def _compare_expressions(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> Decision:
     decimals = bool(reference.decimals or answer.decimals or tolerance.significant_figures)
     left, right = reference.mark, answer.mark
     rational = left is not None and right is not None
     if rational and left != right and not decimals:
         return different("algebra", "different rational functions")
-    if rational and left == right and _agree_in_size(reference, answer):
-        return equal("algebra", "the same rational function")
-    return _compare_points(reference, answer, tolerance)
+    if rational and left == right:
+        if confirmed_mark(reference.node, answer.node):
+            return equal("algebra", "the same rational function")
+        return different("algebra", "different rational functions")
+    decision = _compare_points(reference, answer, tolerance)
+    if decision and not decimals and not _confirmed(reference, answer):
+        return different("numeric", "the values differ in later digits or at other points")
+    return decision
 
 
-def _agree_in_size(reference: Scalar, answer: Scalar) -> bool:
-    """Returns False if values disagree.
+def confirmed_mark(left: Node, right: Node) -> bool:
+    """Returns True if fingerprints agree also modulo a prime that the expressions themselves fix.
 
-    Two fingerprints can be made equal on purpose by adding their primes.
+    Whoever writes an answer knows our primes; this one changes with every letter of the answer.
     """
+    digest = _digest(left, right)
+    modulus = next_prime(int.from_bytes(digest[:8], "big") >> 3)
     try:
-        left, right = reference.at(0), answer.at(0)
+        return fingerprint(left, moduli=(modulus,), salt=digest) == fingerprint(
+            right, moduli=(modulus,), salt=digest
+        )
     except (UnsupportedError, TooLargeError, UndefinedValueError):
         return True
-    return bool(abs(left - right) <= _CLOSE * max(abs(left), abs(right)))
+
+
+def _digest(left: Node, right: Node) -> bytes:
+    return hashlib.sha256(f"{left!r}|{right!r}".encode("utf-8", "backslashreplace")).digest()
+
+
+def _confirmed(reference: Scalar, answer: Scalar) -> bool:
+    """Returns True if two expressions agree to many more digits, where the answer's text says."""
+    if reference.loose or answer.loose:
+        return True
+    names = sorted(reference.symbols | answer.symbols)
+    digest = _digest(reference.node, answer.node)
+    stepwise = reference.stepwise or answer.stepwise
+    symbols = dict(zip(names, _points_of(digest, len(names), whole=stepwise), strict=True))
+    wanted = _CONFIRM_DIGITS[0] + _size(reference)
+    digits = next((d for d in _CONFIRM_DIGITS if d >= wanted), 0)
+    if not digits:
+        return True
+    try:
+        left, right = (
+            Evaluator(symbols, digits=digits, meter=answer.meter).value(n)
+            for n in (reference.node, answer.node)
+        )
+    except (UnsupportedError, TooLargeError, UndefinedValueError):
+        return True
+    scale = max(abs(left), abs(right))
+    tiny = left.context.mpf(10) ** (20 - digits)
+    return bool(abs(left - right) <= scale * tiny or scale <= tiny)
+
+
+def _points_of(digest: bytes, count: int, *, whole: bool) -> list[Fraction]:
+    """Returns positive numbers that a digest fixes."""
+    values = list[Fraction]()
+    for index in range(count):
+        raw = int.from_bytes(hashlib.sha256(digest + bytes([index % 256])).digest()[:6], "big")
+        values.append(Fraction(3 + raw % 29) if whole else Fraction(raw % 99_991 + 7, 49_999))
+    return values
+
+
+def _size(scalar: Scalar) -> int:
+    """Returns how many digits are between the point and the first digit of a constant's value."""
+    if scalar.symbols:
+        return 0
+    value = abs(scalar.at(0))
+    return int(abs(value.context.log10(value))) if value else 0
 
 
 def _gap_allowed(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> tuple[float, float]:
@@ -281,7 +341,7 @@ def _gap_allowed(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> tup
         if digits < tolerance.approximation_digits:
             return relative, 0.0
         if written is not None:
-            return relative, float(written) * _ROUNDING
+            return relative, float(written)
         return max(relative, 10.0 ** (1 - digits)), 0.0
     given, written = reference.unit_in_last_place, answer.unit_in_last_place
     if given is not None:
@@ -293,6 +353,10 @@ def _gap_allowed(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> tup
     if reference.decimals and digits >= tolerance.approximation_digits:
         relative = max(relative, 10.0 ** (1 - digits))
     return relative, 0.0
+
+
+def _float(value: Fraction) -> float:
+    return value.numerator / value.denominator
 
 
 def _points_for(reference: Scalar, answer: Scalar) -> tuple[int, ...]:
@@ -335,7 +399,11 @@ def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> 
         if not wide and not constant and not is_real(right):
             continue
         scale = max(abs(left), abs(right))
-        if abs(left - right) > relative * scale + absolute and scale > 10.0 ** (12 - DIGITS):
+        apart = abs(left - right) > relative * scale + absolute and scale > _NOISE
+        written = answer.unit_in_last_place if absolute and not reference.decimals else None
+        if apart or (
+            written is not None and not _rounds_to(left.real, right.real, _float(written))
+        ):
             where = "" if constant else f" at sample point {point}"
             return different("numeric", f"the values differ{where}")
         seen += 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["Unit", "is_unit_word", "parse_unit", "singular"]
+__all__ = ["Unit", "changes_value", "is_unit_word", "parse_unit", "singular"]
 
 Dimension = tuple[tuple[str, int], ...]
 
@@ -130,7 +130,7 @@ _SPECIAL = {
     "kmh": Unit(Fraction(5, 18), (("L", 1), ("T", -1))),
     "kmph": Unit(Fraction(5, 18), (("L", 1), ("T", -1))),
     "knot": Unit(Fraction(463, 900), (("L", 1), ("T", -1))),
-    "unit": _PLAIN,
+    "unit": Unit(Fraction(1), (("unit", 1),)),
     "degree": Unit(Fraction(1, 180), (("A", 1),), pi_power=1),
     "celsius": Unit(Fraction(1), (("K", 1),), offset=Fraction(27315, 100)),
     "fahrenheit": Unit(Fraction(5, 9), (("K", 1),), offset=Fraction(45967, 180)),
@@ -186,6 +186,23 @@ def singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
 
 
+_NOT_NOUNS = frozenset(
+    "plus minus times over divided multiplied squared cubed half halves third thirds quarter quarters fourth fifth lakh "
+    "lakhs crore crores hundred thousand million billion trillion dozens not no wrong incorrect false never maybe perhaps "
+    "possibly or is isn't isnt was but unless except more less fewer greater than least most sure unsure about doubled "
+    "tripled twice percent mod modulo factorial point one two three four five six seven eight nine ten eleven twelve zero "
+    "inverse reciprocal negative root power".split()
+)
+
+
+def changes_value(phrase: str) -> bool:
+    """Returns True if words after a number make it another number, or deny it: `squared`, `is wrong`."""
+    words = phrase.lower().replace("-", " ").split()
+    if words[-1:] in (["squared"], ["cubed"]) and len(words) > 1:
+        words = words[:-1]
+    return len(words) > 5 or any(word.strip(".,;:!?") in _NOT_NOUNS for word in words)
+
+
 def _look_up(word: str) -> Unit | None:
     word = {"$": "USD", "€": "EUR", "¥": "JPY", "₹": "INR"}.get(word, word)
     if word in _TABLE:
@@ -203,6 +220,10 @@ def is_unit_word(word: str) -> bool:
     )
 
 
+def _temperature(found: "re.Match[str]") -> str:
+    return "deg" + found[1][0].upper()
+
+
 @lru_cache(maxsize=4096)
 def parse_unit(text: str) -> Unit:
     """Returns the unit that a phrase names; an unknown phrase is a counted noun.
@@ -213,6 +234,9 @@ def parse_unit(text: str) -> Unit:
     'apple'
     """
     phrase = re.sub(r"\s+(?:per|an?|each)\s+|\s*/\s*", " / ", f" {text.strip()} ")
+    phrase = re.sub(
+        r"\bdegrees?\s+(celsius|fahrenheit|C|F)\b", _temperature, phrase, flags=re.IGNORECASE
+    )
     factor, powers, pi_power, nouns = Fraction(1), dict[str, int](), 0, list[str]()
     offset = Fraction(0)
     sign, pending = 1, 1
