@@ -29,6 +29,7 @@ from rewardkit.verifiers.math._symbols import CONSTANT_NAMES, FUNCTIONS, GREEK
 __all__ = ["AtomParser"]
 
 _BIG_OPERATORS = {"sum": "sum", "prod": "prod", "int": "int", "lim": "lim"}
+_CURRENCIES = frozenset("usd eur gbp jpy cny inr cad aud chf".split())
 _HALF_LINES: dict[tuple[str, ...], tuple[str, bool]] = {
     ("+",): ("(", False),
     ("-",): ("(", True),
@@ -123,6 +124,8 @@ class AtomParser(BracketParser, FunctionParser):
             elif self.at_op("^"):
                 self.take()
                 node = self.power_of(node)
+            elif self.at_cmd("circ"):
+                node = self.degrees(node)
             else:
                 return node
 
@@ -285,6 +288,10 @@ class AtomParser(BracketParser, FunctionParser):
         if len(value) == 1:
             return self.symbol(value)
         lower = value.lower()
+        if lower in _CURRENCIES and self.peek.kind == "num":
+            return Quantity(self.factor(), value.upper())
+        if self.names_value():
+            return Sym(f"word {lower}")
         if lower in ("approximately", "approx", "about", "roughly", "around", "nearly"):
             return Call("approx", (self.factor(),))
         if value in ("Theta", "Omega"):
@@ -295,7 +302,19 @@ class AtomParser(BracketParser, FunctionParser):
             return Const(CONSTANT_NAMES[lower])
         raise NotMathError(f"a word where a value belongs: {value!r}")
 
+    def names_value(self) -> bool:
+        """Takes the rest of a name in words before an equals sign, as in `Total area = 42`."""
+        at = self.at
+        while self.tokens[at].kind == "prose" and at - self.at < 4:
+            at += 1
+        if self.tokens[at].kind != "op" or self.tokens[at].value != "=":
+            return False
+        self.at = at
+        return True
+
     def word(self, value: str) -> Node:
+        if value.lower() in _CURRENCIES and self.peek.kind == "num":
+            return Quantity(self.factor(), value.upper())
         if value in FUNCTIONS and (len(value) > 2 or value in ("ln", "lg", "tg", "Re", "Im")):
             return self.function(FUNCTIONS[value])
         if len(value) > 3 and value.lower() in FUNCTIONS and self.at_op("("):

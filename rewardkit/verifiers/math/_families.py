@@ -1,6 +1,7 @@
 """Families with an integer parameter: x = π/4 + kπ, k ∈ ℤ; x ≡ 3 (mod 7); x = 5k + 2."""
 
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
@@ -39,9 +40,15 @@ class Family:
 
     period: Any
     offsets: tuple[Any, ...]
+    natural: bool = False
+    """The parameter runs through ℕ, so the family has a first member."""
 
     def same_as(self, other: "Family") -> bool:
         """Returns True if both families have the same members."""
+        if self.natural != other.natural:
+            return False
+        if self.natural:
+            return _same_values((self.period, *self.offsets), (other.period, *other.offsets))
         ratio = _simple_ratio(self.period, other.period)
         if ratio is None:
             return False
@@ -70,6 +77,11 @@ class Family:
             if not kept or abs(value - kept[-1]) > 1e-25 * (1 + common):
                 kept.append(value)
         return kept
+
+
+def _same_values(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+    pairs = zip(sorted(left), sorted(right), strict=False)
+    return len(left) == len(right) and all(abs(a - b) < 1e-25 * (1 + abs(a)) for a, b in pairs)
 
 
 def _simple_ratio(a: Any, b: Any) -> Fraction | None:
@@ -108,8 +120,12 @@ def family(node: Node, meter: Meter | None = None) -> tuple[str, Family]:
         case Congruence(Sym(name), right, modulus):
             return name, _congruence(right, modulus, meter)
         case Quantifier(body, conditions):
-            names = {c.sides[0].name for c in conditions if _is_integer_range(c)}  # type: ignore[union-attr]
-            return _parametrised(body, frozenset(names), meter)
+            if not all(_is_integer_range(c) for c in conditions):
+                raise UnsupportedError("a condition that is no range of integers")
+            names = {c.sides[0].name for c in conditions}  # type: ignore[union-attr]
+            subject, found = _parametrised(body, frozenset(names), meter)
+            natural = any(c.sides[1] != Const("Z") for c in conditions)  # type: ignore[union-attr]
+            return subject, replace_fields(found, natural=natural)
         case _:
             return _parametrised(node, frozenset(), meter)
 

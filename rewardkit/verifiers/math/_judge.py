@@ -64,6 +64,10 @@ _PLACEHOLDER = re.compile(
 _CODE = re.compile(
     r"__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
+_TAKEN_BACK = re.compile(
+    r"\b(?:yes|no|true|false|or|maybe|perhaps|not|kidding|wrong|unsure|false|incorrect|but)\b|\d",
+    re.IGNORECASE,
+)
 _MAX_COMMA_CHARS = 80
 _LISTED = re.compile(r"[(\[{]\s*\d+(?:,\d{3})+\s*\\?[)\]}]")
 """Digit groups that fill a bracket: more likely \\gcd(84,126) than a number."""
@@ -131,6 +135,8 @@ def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: st
     if reference.kind not in ("math",) and (reference.kind != "clock" or not reference.readings):
         return _judge_words(reference, cleaned, plain)
     if reference.kind == "clock":
+        if not reference.readings:
+            return _judge_words(reference, cleaned, plain)
         words = _judge_words(reference, cleaned, plain)
         if words.decision or read_clock(plain):
             return words
@@ -190,8 +196,7 @@ def _same_truth(reference: str, plain: str) -> bool:
     rest = plain[first.end() :].strip()
     if not rest:
         return True
-    opposite = {"yes": "no", "no": "yes", "true": "false", "false": "true"}[reference]
-    return rest[0] in ",.;:-–—(" and not re.search(rf"\b{opposite}\b|\d", rest.lower())
+    return rest[0] in ",.;:-–—(" and not _TAKEN_BACK.search(rest)
 
 
 def _mismatch(tier: str, why: str) -> Judgement:

@@ -78,6 +78,8 @@ def clean(text: str) -> str:
         text = _THIN_GROUP.sub(" ", text)
     if "10" in text and ("x" in text or "X" in text):
         text = _LETTER_TIMES.sub("\\\\times ", text)
+    if "{:}" in text:
+        text = text.replace("{:}", ":")
     if "{,}" in text:
         text = _DECIMAL_BRACE_COMMA.sub(",", text).replace("{,}", ".")
     text = _unwrap(text.strip())
@@ -291,6 +293,7 @@ def _scan_based(text: str, at: int) -> tuple[Node, int] | None:
     return BaseNum(digits.upper().lstrip("0") or "0", base), found.end()
 
 
+_SIGNS = ("\\$", "$", "\\%", "%", "€", "£")
 _PREFIXED = re.compile(r"0(?:[xX]([0-9A-Fa-f]{1,4096})|[bB]([01]{1,4096}))(?![0-9A-Za-z])")
 
 
@@ -461,6 +464,9 @@ class _Lexer:
             self.emit("cmd", f"{name}:{bare}")
             return True
         if name in _TEXT_COMMANDS:
+            if bare in _SIGNS:
+                self.emit("op", bare[-1])
+                return True
             if bare == "d" and name not in ("mathbf", "textbf"):
                 self.emit("cmd", "diff")
                 return True

@@ -158,7 +158,8 @@ class _Parser(AtomParser):
             ops.append(op)
             sides.append(self.set_expression())
         if not ops:
-            return sides[0]
+            modulus = self.modulus()
+            return sides[0] if modulus is None else Congruence(Sym("?"), sides[0], modulus)
         modulus = self.modulus() if ops[-1] in ("equiv", "=") else None
         if modulus is not None and len(sides) == 2:
             return Congruence(sides[0], sides[1], modulus)

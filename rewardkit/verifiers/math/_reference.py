@@ -55,6 +55,8 @@ Kind = Literal["math", "options", "clock", "date", "truth", "text", "opaque"]
 _TRUTHS = {"yes": "yes", "no": "no", "true": "true", "false": "false"}
 _BOX_POLICY = AnswerPolicy(box_only=True)
 _SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
+_CAPITALS = re.compile(r"[A-Z]{2,}|[A-Z]{1,2}[a-z]?(?:_?\{?\d\}?[A-Z][a-z]?|[A-Z]_?\{?\d\}?)+")
+"""HTH, NW, ABC, H_2O: letters whose order counts, not a product."""
 _GROUPING = re.compile(r"\d,\d{3}")
 _LATEX_COMMAND = re.compile(r"\\[A-Za-z]+")
 
@@ -194,6 +196,8 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
     literal = read_literal(canonical)
     readings, problem = ((literal,), "") if literal is not None else _readings(cleaned, plain)
     if clock and re.fullmatch(r"\d{1,2}:[0-5]\d", plain):
+        if math.gcd(clock.hour, clock.minute) != 1:
+            return made("clock", value=clock)  # A ratio would be in lowest terms.
         return made(
             "clock", value=clock, readings=readings, warning="read as a time of day or as a ratio"
         )
@@ -222,16 +226,26 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
         return (labelled,), ""
     first = Reading(grouped=not re.match(r"^\\?[(\[{]", cleaned))
     nodes, problem = list[Node](), ""
+    if _CAPITALS.fullmatch(cleaned):
+        return (), "letters"
     grouping = bool(_GROUPING.search(cleaned))
     for reading in (first, Reading(grouped=not first.grouped)) if grouping else (Reading(),):
+        node: Node | None = None
         try:
             node = read_math(cleaned, reading)
         except (NotMathError, TooLargeError) as error:
             problem = str(error)
             continue
-        if node not in nodes and not _is_prose(node, plain):
+        if reading != first and grouping:
+            node = _second_reading(node)
+        if node is not None and node not in nodes and not _is_prose(node, plain):
             nodes.append(node)
     return tuple(nodes), problem
+
+
+def _second_reading(node: Node) -> Node | None:
+    """Returns `1,200` as a list in its order; a bracketed list has no second reading as a number."""
+    return Seq(node.items, "<", ">") if isinstance(node, Listing) else None
 
 
 def _is_prose(node: Node, plain: str) -> bool:

@@ -27,6 +27,7 @@ from rewardkit.verifiers.math._nodes import (
     Node,
     Num,
     PlusMinus,
+    Pow,
     Quantifier,
     Rel,
     Seq,
@@ -357,6 +358,21 @@ def _without_bars(node: Node) -> list[Node]:
         for choice in (inner, Neg(inner))
         for deep in _without_bars(replace(node, {first: choice}))
     ]
+
+
+def _factors(node: Node) -> list[Node]:
+    """Returns parts whose zeros together are those of a product, a power, a product minus 0."""
+    match node:
+        case Mul(factors):
+            return [deep for factor in factors for deep in _factors(factor)]
+        case Pow(base, Num()):
+            return _factors(base)
+        case Neg(body) | Add((body, Neg(Num(0)))):
+            return _factors(body)
+        case Add((Num(0), body)):
+            return _factors(body)
+        case _:
+            return [node]
 
 
 def _as_fraction(node: Node) -> tuple[Node, Node]:

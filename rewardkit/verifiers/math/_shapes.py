@@ -13,6 +13,7 @@ from rewardkit.verifiers.math._decision import Decision, different, equal
 from rewardkit.verifiers.math._families import expand_plus_minus
 from rewardkit.verifiers.math._limits import (
     MAX_ITEMS,
+    Meter,
     TooLargeError,
     UndefinedValueError,
     UnsupportedError,
@@ -174,7 +175,7 @@ def members(node: Node) -> list[Node] | None:
                 )
                 found += expand_plus_minus(value)
             return found if len(found) <= MAX_ITEMS else None
-        case Rel((left, right), ("=",)) if is_name(left):
+        case Rel((left, right), ("=" | "in",)) if is_name(left):
             return members(right)
         case Builder(body, conditions):
             return roster(body, conditions)
@@ -256,9 +257,10 @@ def whole_solutions(body: Node, conditions: Sequence[Node]) -> list[Node] | None
         return None
     low = -500 if all(c.sides[1] == Const("Z") for c in ranges) else 1
     found = list[Node]()
+    meter = Meter()
     try:
         for value in range(low, 501):
-            evaluator = Evaluator({domain.name: value})
+            evaluator = Evaluator({domain.name: value}, meter=meter)
             if all(evaluator.holds(c) for c in rest):
                 found.append(Num(value))
     except (UndefinedValueError, UnsupportedError, TooLargeError):

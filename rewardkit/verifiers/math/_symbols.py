@@ -128,9 +128,7 @@ COMMAND_ALIASES = {
     "textdegree": "circ",
     "isin": "in",
     "ni": "in",
-    "sim": "approx",
     "simeq": "approx",
-    "cong": "approx",
     "doteq": "approx",
     "to": "to",
     "rightarrow": "to",
@@ -147,7 +145,7 @@ DROPPED_COMMANDS = frozenset(
     ", ; : ! > / quad qquad enspace thinspace medspace thickspace negthinspace left right middle big Big "
     "bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle scriptstyle limits "
     "nolimits mathstrut strut hfill noindent normalsize large Large small tiny boldmath centering "
-    "mathopen mathclose mathrel mathbin mathord hline bf it sf tt sl cal "
+    "huge Huge LARGE footnotesize mathopen mathclose mathrel mathbin mathord hline bf it sf tt sl cal "
     "blacksquare square Box qed checkmark".split()
 )
 
@@ -170,6 +168,10 @@ RELATIONS = {
     "approx": "~",
     "in": "in",
     "notin": "notin",
+    "sim": "sim",
+    "cong": "sim",
+    "parallel": "parallel",
+    "perp": "perp",
     "subset": "in",
     "subseteq": "in",
     "equiv": "equiv",

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _COMMAND_GROUP = re.compile(
-    r"\\(?:text|textbf|textit|mathrm|mathbf|mathsf|mathit|rm|bf|operatorname|mbox|hbox|textrm|textnormal|boldsymbol|emph|underline|boxed|fbox|textup)\s*\{([^{}]*)\}"
+    r"\\(?:text|texttt|textsf|mathtt|textbf|textit|mathrm|mathbf|mathsf|mathit|rm|bf|operatorname|mbox|hbox|textrm|textnormal|boldsymbol|emph|underline|boxed|fbox|textup)\s*\{([^{}]*)\}"
 )
 _SPACES = re.compile(r"\\[ ,;:!]|~|\\(?:quad|qquad|left|right|displaystyle)\b|[ \t\n\r\f\v]+")
 
@@ -58,10 +58,18 @@ _LEAD_IN = re.compile(
 
 
 _LONG_LEAD_IN = re.compile(
-    r"^\s*(?:\\text(?:bf)?\s*\{)?\s*(?:(?:so|thus|hence|therefore),?\s+)?(?:the|there)\s[a-z][a-z ',-]{0,80}?"
+    r"^\s*(?:\\text(?:bf)?\s*\{)?\s*(?:(?:so|thus|hence|therefore),?\s+)?(?:there\s+|the\s[a-z][a-z ',-]{0,80}?)"
     r"(?:\bis|\bare|\bequals|=|:)\s*:?\s*(?P<close>\})?\s*(?=[\d\\$(\[{+.-]|$)",
     re.IGNORECASE,
 )
+
+
+_TWISTED = re.compile(
+    r"\b(?:wrong|incorrect|not|never|square|squared|cube|root|half|twice|double|triple|minus|plus|times|more|less|fewer|"
+    r"greater|least|most|than|over|under|except|before|after|negative|reciprocal|inverse|opposite|near|about|third|quarter)\b",
+    re.IGNORECASE,
+)
+"""Words in a lead-in that make the number after it another than the answer."""
 
 
 def strip_lead_in(text: str, *, long: bool = False) -> str:
@@ -70,6 +78,8 @@ def strip_lead_in(text: str, *, long: bool = False) -> str:
     With `long`, also without a sentence such as "The number of pairs is" before a formula.
     """
     found = _LEAD_IN.match(text) or (_LONG_LEAD_IN.match(text) if long else None)
+    if found and _TWISTED.search(found.group()):
+        return text
     if not found:
         return text
     rest = text[found.end() :]
@@ -88,8 +98,12 @@ _OPTION_WHOLE = re.compile(
 _OPTION_LIST = re.compile(
     r"^\(?([A-J])\)?(?:\s*(?:,|;|and|or|&|/)+\s*(?:and\s+|or\s+)?\(?([A-J])\)?)+$", re.IGNORECASE
 )
+_OPTION_WORD = re.compile(r"(?:the|correct|option|choice|answer|letter)\b", re.IGNORECASE)
+_OTHER_OPTION = re.compile(
+    r"\(\s*([A-Ja-j])\s*\)|(?:\b(?:or|and|option|choice|possibly|maybe|perhaps|then|not)\s+|[,;/&–—-]\s*|^[.:]\s*)"
+    r"\(?([A-J])\)?(?=[\s.,;:)]|$)|\b([A-J])\s*[.):](?=\s)|\b([B-J])\.?$"
+)
 _LETTER = re.compile(r"\b[A-Ja-j]\b")
-_MARKED_LETTER = re.compile(r"\(\s*[A-Ja-j]\s*\)|\b[A-J][.):]")
 
 
 def read_options(plain: str) -> tuple[str, ...] | None:
@@ -116,23 +130,12 @@ def read_options(plain: str) -> tuple[str, ...] | None:
     if not found:
         return None
     letter = next(g for g in found.groups()[:3] if g)
-    bracketed = found[3] is None
     rest = found["rest"].strip()
-    if (
-        rest
-        and not bracketed
-        and rest[0] not in ".:)-–—,="
-        and not found.group()
-        .lower()
-        .startswith(("option", "choice", "the", "answer", "correct", "letter"))
-    ):
+    named = _OPTION_WORD.match(plain)
+    if rest and found[3] is not None and rest[0] not in ".:)-–—,(" and not named:
         return None
-    if rest and _MARKED_LETTER.search(rest):
-        others = {re.sub(r"[^A-Ja-j]", "", m).upper() for m in _MARKED_LETTER.findall(rest)}
-        return tuple(sorted({letter.upper(), *others}))
-    if re.match(r"^(?:,|or|and|/|&)\s*\(?[A-J]\)?\b", rest):
-        return tuple(sorted({letter.upper(), *(m.upper() for m in re.findall(r"\b[A-J]\b", rest))}))
-    return (letter.upper(),)
+    others = {mark.upper() for pair in _OTHER_OPTION.findall(rest) for mark in pair if mark}
+    return tuple(sorted({letter.upper(), *others}))
 
 
 @dataclass(frozen=True, slots=True)
