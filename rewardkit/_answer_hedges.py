@@ -6,21 +6,25 @@ __all__ = ["denial_before", "hedge_after", "is_corrected", "is_resolved", "squee
 
 _SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])|\\[,;! ]|\$|\*\*|\.$")
 _AFTER = re.compile(
-    r"[\s$.,;:)\]}*_]*(?:\\[)\]])?[\s.,;:*_]*"
-    r"(?:(?:and\s*/\s*)?or\b(?!\s+(?:equivalently|in\s+other\s+words|rather,?\s+equivalently|approximately|about|≈))"
-    r"|(?:alternatively|possibly|perhaps|maybe|otherwise)\b|[,;/|&~]\s*(?:or\s+)?\$?-?\d+(?:\.\d+)?\s*(?:[,;/|&]|or\b|\.?\s*$|\$))",
+    r"[\s$.,;:!)\]}*_\"]*(?:\\[)\]])?[\s.,;:!*_(]*(?:so\s+)?"
+    r"(?:(?:and\s*/\s*)?or\b(?!\s+(?:equivalently|in\s+other\s+words|rather|approximately|about|≈|as\s+a))"
+    r"|(?:alternatively|possibly|perhaps|maybe|otherwise)\b|as\s+an\s+alternative\b)"
+    r"|[\s$*]*(?:\\\))?\s*(?:[,;/|&~:.]|\\quad|\\qquad)+\s*(?:or\s+)?\$-?\d[\d.]*\$|\s*[,;/|&]\s*-?\d+(?:\.\d+)?\s*(?:[,;/|&]|or\b|$)"
+    r"|[\s$*)]*\?|[\s$*]*(?:is|was)\s+(?:wrong|incorrect|not\b)",
     re.IGNORECASE,
 )
 _DOUBT = re.compile(
-    r"\b(?:it|this|that|or|but)\b[^.\n]{0,20}\b(?:might|could|may)\s+(?:also\s+|instead\s+|well\s+)?be\b|"
-    r"\bI(?:'m| am)\s+(?:not\s+(?:sure|certain)|unsure|guessing)\b|"
-    r"\bcannot\s+decide\b|\bjust\s+a\s+guess\b",
+    r"\b(?:it|this|that|which|or|but)\b[^.\n]{0,20}\b(?:might|could|may)\s+(?:also\s+|instead\s+|well\s+)?be\b|"
+    r"\bI(?:'m| am)\s+(?:not\s+(?:sure|certain)|unsure|guessing)\b|\bcannot\s+decide\b|\bjust\s+a\s+guess\b|"
+    r"\b(?:actually|wait|no),?\s[^.\n]{0,40}\b(?:it\s+is|it's|should\s+be|must\s+be)\s+\$?-?\d",
     re.IGNORECASE,
 )
 _DOUBT_CHARS = 120
 _BEFORE = re.compile(
-    r"\b(?:not|isn't|never|unlike|except|instead\s+of|rather\s+than|one\s+of(?:\s+these)?|among|either|neither|any\s+of)\b"
-    r"[\s:,$(\[*]*(?:\\[(\[])?\s*$",
+    r"\b(?:not|isn't|never|unlike|except|instead\s+of|rather\s+than|one\s+of(?:\s+these)?|among|either|neither|any\s+of|"
+    r"wrong|incorrect|suppos\w+(?:\s+that)?(?:\s+the)?|assum\w+(?:\s+that)?(?:\s+the)?|if(?:\s+the)?|whether(?:\s+the)?|"
+    r"guess(?:\s+that)?(?:\s+the)?|imagine(?:\s+that)?(?:\s+the)?)\b"
+    r"[\s:,$(\[*]*(?:\\[(\[])?\s*$|[\d}$)]\s*(?:or|and/or)\s*[$(\[*]*(?:\\[(\[])?\s*$",
     re.IGNORECASE,
 )
 _BEFORE_CHARS = 40
@@ -34,6 +38,10 @@ _CONCLUSION = re.compile(
     r"result(?:s|ing)?|in\s+all|together|result)\b|答案|所以|因此|最终",
     re.IGNORECASE,
 )
+_SAME = re.compile(
+    r"[\s$,(]*(?:=|≈|\\approx|\\equiv|(?:,?\s*(?:which|that)\s+(?:is|equals)|i\.e\.|or\s+equivalently))[\s$,:]*"
+)
+"""What stands between two spellings of one answer."""
 _SENTENCE_BREAK = re.compile(r"[.!?。;:]\s|\n")
 
 
@@ -65,7 +73,7 @@ def is_corrected(between: str) -> bool:
 
 def is_resolved(between: str) -> bool:
     """Returns True if the words between two answers say that the second is the final one."""
-    if between.strip(" \t$\n").strip() in ("=", "\\approx", "\\equiv"):
+    if _SAME.fullmatch(between):
         return True
     if not _SENTENCE_BREAK.search(between):
         return False

@@ -61,7 +61,7 @@ _LINE = re.compile(
 _SHORT_LABEL = re.compile(r"^[ \t]*A:[ \t]*(\S[^\n]*)$", re.MULTILINE)
 _PHRASE = re.compile(
     r"(?:answer|correct\s+(?:option|choice)|right\s+(?:option|choice)|option|result)\s+(?:to\s+[^.\n]{1,60}\s+)?"
-    r"(?:is|are|equals|becomes|would\s+be|must\s+be|should\s+be)\b\s*:?(?:\s+(?:option|choice|simply|just|thus|therefore|exactly))?\s*|"
+    r"(?:is|are|equals|becomes|would\s+be|must\s+be|should\s+be)\b\s*:?\s*(?:(?:option|choice|simply|just|thus|therefore|exactly)\b\s*)?|"
     r"(?:答案是|答案为|答案為|结果是|答えは|antwort\s+(?:ist|lautet)|respuesta\s+es|réponse\s+est|resposta\s+é|"
     r"risposta\s+è|ответ\s+равен)\s*[:：]?\s*",
     re.IGNORECASE,
@@ -195,17 +195,18 @@ def find_lines(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]
                 yield _stripped(text, *span, (mark.start(), high), "line")
 
 
-def find_phrase(text: str, start: int) -> Found | None:
-    """Returns the answer of the last "the answer is …"."""
-    for begin in dict.fromkeys((max(start, len(text) - _TAIL), start)):
-        span = _last_phrase(text, begin)
-        if span is not None:
-            return span
+def find_phrase(text: str, start: int, stop: int | None = None) -> Found | None:
+    """Returns the answer of the last "the answer is …" between two places."""
+    stop = len(text) if stop is None else stop
+    for begin in dict.fromkeys((max(start, stop - _TAIL), start)):
+        found = _last_phrase(text, begin, stop)
+        if found is not None:
+            return found
     return None
 
 
-def _last_phrase(text: str, start: int) -> Found | None:
-    marks = deque(_PHRASE.finditer(text, start), maxlen=_LAST_PHRASES)
+def _last_phrase(text: str, start: int, stop: int) -> Found | None:
+    marks = deque(_PHRASE.finditer(text, start, stop), maxlen=_LAST_PHRASES)
     for mark in reversed(marks):
         low, high = _cut_sentence(text, mark.end(), _line_end(text, mark.end()))
         if text[low:high].strip(" *_.:"):

@@ -99,11 +99,23 @@ _CONCLUSION = re.compile(
 _MATH_SPAN = re.compile(r"\$\$?([^$]+)\$\$?|\\((.+?)\\)|\\[(.+?)\\]", re.DOTALL)
 _VALUE = re.compile(r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?")
 _QUALIFIED = re.compile(
-    r"\b(?:not|n't|between|more\s+than|less\s+than|fewer\s+than|greater\s+than|at\s+(?:least|most)|or|up\s+to|over|under)\b|n't\b",
+    r"\b(?:not|n't|between|more\s+than|less\s+than|fewer\s+than|greater\s+than|at\s+(?:least|most)|or|up\s+to|over|under|about|roughly)\b|n't\b",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"\s\([^()]{3,200}\)")
+_NUMBERED = re.compile(
+    r"\b(?:chapter|day|step|part|case|question|problem|example|page|line|row|figure|left\s+of|out\s+of)\s+$",
+    re.IGNORECASE,
+)
+"""Words before a number that names something instead of counting it."""
+_JOINED = re.compile(r"\d\s*(?:,\s*(?:and\s+)?|\s[a-z]+\s+and\s+)$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。]\s+(?=[^\d\s])|\n+")
 _MAX_RIVALS = 64
+_FAR = 200
+"""Characters after which an earlier phrase is another matter."""
+_BARE_VALUE = re.compile(
+    r"[-+$\\(\[{*]*\d[^a-z\n]{0,60}(?:\\?[a-z]{1,12}[^a-z\n]{0,20}){0,3}$", re.IGNORECASE
+)
 _CONTRAST = re.compile(
     r",?\s+(?:not|rather\s+than|instead\s+of|for|when|if|where|with)\s", re.IGNORECASE
 )
@@ -157,13 +169,22 @@ def _commitments(text: str, start: int, boxes: list[Found], policy: AnswerPolicy
 def _choose(text: str, found: list[Found], policy: AnswerPolicy) -> AnswerSpan:
     """Returns the last commitment, unless another one competes with it."""
     last = found[-1]
-    kept = _uncorrected(text, found)
-    rivals = tuple(dict.fromkeys(f.text.strip() for f in kept))
+    if last.marker in ("box", "tag") and policy.phrases and not policy.box_only:
+        later = find_phrase(text, last.outer_end)
+        if later is not None and _BARE_VALUE.match(later.text):
+            found, last = [*found, later], later
+    rivals = tuple(dict.fromkeys(f.text.strip() for f in _uncorrected(text, found)))
     conflict = _conflict(text, found, policy) if len(found) > 1 else ""
-    conflict = conflict or denial_before(text, last.outer_start) or _taken_back(text, last)
+    conflict = conflict or _undone(text, last)
     if conflict:
         return _ambiguous(last, conflict, rivals)
     return AnswerSpan(last.text.strip(), last.start, last.end, last.marker, rivals=rivals)
+
+
+def _undone(text: str, found: Found) -> str:
+    """Returns why the words around an answer deny it, doubt it or offer another, or ''."""
+    end = found.outer_end if found.marker in ("box", "tag") else found.end
+    return denial_before(text, found.outer_start) or hedge_after(text, end)
 
 
 def _ambiguous(found: Found, why: str, rivals: tuple[str, ...]) -> AnswerSpan:
@@ -197,35 +218,28 @@ def _conflict(text: str, found: list[Found], policy: AnswerPolicy) -> str:
     return "" if is_resolved(between) else f"{len(distinct)} different answers side by side"
 
 
-def _taken_back(text: str, last: Found) -> str:
-    """Returns why the text after the last commitment takes it back, or ''."""
-    hedge = hedge_after(text, last.outer_end)
-    if hedge or last.marker not in ("box", "tag"):
-        return hedge
-    later = find_phrase(text, last.outer_end)
-    if later is None or squeezed(later.text) == squeezed(last.text):
-        return ""
-    numbers = re.findall(r"\d+", later.text)
-    if (
-        numbers
-        and is_corrected(text[last.outer_end : later.outer_start])
-        and not set(re.findall(r"\d+", last.text)) >= set(numbers)
-    ):
-        return "another answer is given after it"
-    return ""
-
-
 def _weaker(text: str, start: int, policy: AnswerPolicy) -> AnswerSpan:
     """Returns the answer of a text without a commitment: a phrase, a bold line, a last value."""
     found = (find_phrase(text, start) or find_bold_line(text, start)) if policy.phrases else None
     if found is not None:
-        conflict = denial_before(text, found.start) or hedge_after(text, found.outer_end)
+        conflict = _undone(text, found) or _other_phrase(text, start, found)
         if conflict:
             return _ambiguous(found, conflict, (found.text,))
         return AnswerSpan(found.text, found.start, found.end, found.marker, rivals=(found.text,))
     if policy.last_expression:
         return _last_value(text, start)
     return AnswerSpan(None, reason=Reason.NO_ANSWER, detail="nothing commits to an answer")
+
+
+def _other_phrase(text: str, start: int, found: Found) -> str:
+    """Returns why a phrase is no answer: one before it says otherwise, and nothing is said between."""
+    if found.marker != "phrase":
+        return ""
+    earlier = find_phrase(text, start, found.outer_start)
+    if earlier is None or squeezed(earlier.text) == squeezed(found.text):
+        return ""
+    between = text[earlier.end : found.outer_start]
+    return "" if len(between) > _FAR or is_resolved(between) else "two different answers in words"
 
 
 def _last_value(text: str, start: int) -> AnswerSpan:
@@ -238,7 +252,8 @@ def _last_value(text: str, start: int) -> AnswerSpan:
     breaks = [m.end() for m in _SENTENCE_END.finditer(body, tail, len(body) - 1)]
     low = breaks[-1] if breaks else tail
     sentence = body[low:]
-    if _I_REFUSE.search(body[-_REFUSAL_CHARS:]) or _REFUSAL.search(sentence):
+    sentence = _ASIDE.sub(lambda m: " " * len(m.group()), sentence)
+    if _I_REFUSE.search(body[-_REFUSAL_CHARS:]) or _REFUSAL.search(sentence) or "?" in sentence:
         return nothing
     if len(sentence) >= _SHORT and not _CONCLUSION.search(sentence):
         return nothing
@@ -253,8 +268,9 @@ def _last_value(text: str, start: int) -> AnswerSpan:
         for m in _VALUE.finditer(sentence)
         if not any(f.start() < m.start() < f.end() for f in formulas)
     ]
+    values = [m for m in values if not _NUMBERED.search(sentence, 0, m.start())]
     last = max([*formulas, *values], key=lambda m: m.start(), default=None)
-    if last is None:
+    if last is None or _JOINED.search(sentence, 0, last.start()):
         return nothing
     group = next((g for g in range(1, (last.re.groups or 0) + 1) if last[g] is not None), 0)
     value = last[group].strip().rstrip(",")

@@ -118,7 +118,7 @@ def family(node: Node, meter: Meter | None = None) -> tuple[str, Family]:
     meter = meter or Meter()
     match node:
         case Congruence(Sym(name), right, modulus):
-            return name, _congruence(right, modulus, meter)
+            return name.strip("?"), _congruence(right, modulus, meter)
         case Quantifier(body, conditions):
             if not all(_is_integer_range(c) for c in conditions):
                 raise UnsupportedError("a condition that is no range of integers")

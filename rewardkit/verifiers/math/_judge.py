@@ -56,6 +56,8 @@ __all__ = ["Judgement", "judge"]
 
 _SYMBOLIC = (Num, Sym, Const, Add, Mul, Div, Neg, Pow, Percent, Call, BigOp)
 _LABEL_LIKE = re.compile(r"[A-Za-z0-9]\s*[):]|[A-Za-z]{3}")
+_BARE_WORD = re.compile(r"(?!pi$)[A-Za-z]{2,3}")
+"""Letters without an operator are compared as they stand: net is not ten."""
 _PLACEHOLDER = re.compile(
     r"^(?:|\?+|\.{2,}|…|-+|_+|answer|your answer|final answer|see above|nan|none|null|undefined|unknown|tbd|n/a|todo|"
     r"x|the answer|result|value)$",
@@ -65,10 +67,11 @@ _CODE = re.compile(
     r"__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
 _TAKEN_BACK = re.compile(
-    r"\b(?:yes|no|true|false|or|maybe|perhaps|not|kidding|wrong|unsure|false|incorrect|but)\b|\d",
+    r"\b(?:yes|no|true|false|or|maybe|perhaps|not|kidding|wrong|unsure|unlikely|nope|nah|hardly|incorrect|but)\b|\d",
     re.IGNORECASE,
 )
 _MAX_COMMA_CHARS = 80
+_SET_OF_GROUPS = re.compile(r"\\?[{\[]\s*\d+(?:,\d{3})+\s*\\?[}\]]$")
 _LISTED = re.compile(r"[(\[{]\s*\d+(?:,\d{3})+\s*\\?[)\]}]")
 """Digit groups that fill a bracket: more likely \\gcd(84,126) than a number."""
 _DECIMAL_COMMA = re.compile(r"^[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
@@ -126,6 +129,10 @@ def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: st
     plain = plain_text(cleaned)
     if _CODE.search(cleaned):
         return Judgement(different("guard", "program text is no answer"), Reason.FORBIDDEN)
+    if reference.kind == "math" and all(
+        map(_BARE_WORD.fullmatch, (canonical, reference.canonical))
+    ):
+        return _mismatch("words", "other letters")
     if _PLACEHOLDER.match(plain) and not (reference.kind == "math" and means_empty(plain)):
         return Judgement(different("guard", "a placeholder is no answer"), Reason.NO_ANSWER)
     if reference.kind == "opaque":
@@ -311,6 +318,8 @@ def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:
     if decimal_comma:
         return [Reading(decimal_comma=True)]
     sequence = isinstance(wanted, Seq | Listing)
+    if _SET_OF_GROUPS.match(cleaned):
+        return [Reading(grouped=False)]
     listed = "," in cleaned and (sequence or _LISTED.search(cleaned))
     readings = [Reading(grouped=False), Reading()] if listed else [Reading()]
     scalar = wanted.body if isinstance(wanted, Quantity) else wanted

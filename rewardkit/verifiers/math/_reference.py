@@ -29,6 +29,7 @@ from rewardkit.verifiers.math._nodes import (
     Ratio,
     Seq,
     Sym,
+    children,
 )
 from rewardkit.verifiers.math._parser import parse
 from rewardkit.verifiers.math._rewrite import depth, walk
@@ -245,7 +246,8 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
 
 def _second_reading(node: Node) -> Node | None:
     """Returns `1,200` as a list in its order; a bracketed list has no second reading as a number."""
-    return Seq(node.items, "<", ">") if isinstance(node, Listing) else None
+    zeros = any(isinstance(n, Num) and n.value == 0 for n in children(node))
+    return Seq(node.items, "<", ">") if isinstance(node, Listing) and not zeros else None
 
 
 def _is_prose(node: Node, plain: str) -> bool:

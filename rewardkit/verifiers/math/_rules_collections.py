@@ -100,6 +100,9 @@ def collection(comparer: Comparer, reference: Node, answer: Node) -> Decision:
         return sequences(comparer, reference, last_side(answer))
     if isinstance(reference, Listing) and (named := assignments(reference.items)) is not None:
         return systems(comparer, named, reference, answer)
+    match answer:
+        case Rel((Sym(), Seq(_, "{", _) as members_of), ("in",)):
+            answer = members_of
     if is_set_like(reference) or (isinstance(reference, Listing) and is_set_like(answer)):
         return real_sets(comparer, reference, answer)
     answer = last_side(answer, keep=same_variable_values)

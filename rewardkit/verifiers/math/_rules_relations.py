@@ -25,10 +25,12 @@ from rewardkit.verifiers.math._nodes import (
     Seq,
     SetOp,
     Sym,
+    children,
 )
 from rewardkit.verifiers.math._numeric import Evaluator
 from rewardkit.verifiers.math._pairing import elementwise, matching
 from rewardkit.verifiers.math._rewrite import free_symbols, replace, walk
+from rewardkit.verifiers.math._scalar import own_points
 from rewardkit.verifiers.math._sets import is_set_like, real_set
 from rewardkit.verifiers.math._shapes import VALUES, all_of, is_angle, is_name, last_side, mentions
 
@@ -98,6 +100,10 @@ def symbolic_sets(comparer: Comparer, reference: Node, answer: Node) -> Decision
 
 def relation(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
     """Compares with an equation, an assignment, a definition or an inequality."""
+    if reference.ops[0] in ("sim", "parallel", "perp"):
+        swapped = isinstance(answer, Rel) and answer.ops == reference.ops
+        same = swapped and set(children(answer)) == set(reference.sides)
+        return (equal if same else different)("structure", "the same figures" if same else "others")
     if "~" in reference.ops:
         return approximate(comparer, reference, answer)
     if is_set_like(reference):
@@ -193,11 +199,32 @@ def relations(comparer: Comparer, reference: Rel, answer: Rel) -> Decision:
         return undecided("numeric", "no point where both have a value")
     if any(abs(r - ratios[0]) > 1e-38 * abs(ratios[0]) for r in ratios):
         return different("numeric", "the equations have other solutions")
+    if not _ratio_confirmed(comparer, left, right):
+        return different("numeric", "the equations differ at other points")
     if op_a != "=" and op_a != "!=" and (ratios[0].real > 0) != (op_a == op_b):
         return different("numeric", "the inequality points the other way")
     if abs(ratios[0].real) > 1e12 or abs(ratios[0].real) < 1e-12:
         return undecided("numeric", "an equation times an extreme factor")
     return equal("numeric", "the same equation up to a factor")
+
+
+def _ratio_confirmed(comparer: Comparer, left: Node, right: Node) -> bool:
+    """Returns True if two expressions keep their ratio at points that the answer itself fixes."""
+    names = sorted(free_symbols(left) | free_symbols(right))
+    ratios = list[Any]()
+    for salt in (b"1", b"2"):
+        points = own_points(left, right, len(names), salt=salt)
+        symbols = dict(zip(names, points, strict=True))
+        try:
+            a, b = (
+                Evaluator(symbols, digits=150, meter=comparer.meter).value(n) for n in (left, right)
+            )
+        except (UndefinedValueError, UnsupportedError, TooLargeError):
+            return True
+        if a == 0 or b == 0:
+            return bool(a == b)
+        ratios.append(a / b)
+    return bool(abs(ratios[0] - ratios[1]) <= abs(ratios[0]) * ratios[0].context.mpf(10) ** -120)
 
 
 def structural(comparer: Comparer, reference: Node, answer: Node, why: str) -> Decision:

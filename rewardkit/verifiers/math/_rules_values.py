@@ -41,9 +41,9 @@ from rewardkit.verifiers.math._numeric import Evaluator
 from rewardkit.verifiers.math._pairing import elementwise
 from rewardkit.verifiers.math._rewrite import contains, free_symbols, replace, walk
 from rewardkit.verifiers.math._rules_relations import piecewise, real_sets, subject_of
-from rewardkit.verifiers.math._scalar import is_literal
+from rewardkit.verifiers.math._scalar import Scalar, is_literal
 from rewardkit.verifiers.math._shapes import VALUES, all_of, is_angle, is_name, kind_name, last_side
-from rewardkit.verifiers.math._units import Unit, changes_value, parse_unit
+from rewardkit.verifiers.math._units import Unit, changes_value, is_unit_word, parse_unit
 
 __all__ = [
     "antiderivatives",
@@ -78,6 +78,8 @@ def values(comparer: Comparer, reference: Node, answer: Node) -> Decision:
     if isinstance(value, Seq) and len(value.items) == 1:
         value = value.items[0]
     if isinstance(value, Cases):
+        if not free_symbols(reference):
+            return different("structure", "cases where one value was asked for")
         return piecewise(comparer, reference, value)
     if isinstance(value, Listing | PlusMinus) or contains(value, (PlusMinus,)):
         return different("structure", "several values where one was asked for")
@@ -251,6 +253,8 @@ def value_of(answer: Node, reference: Node, comparer: Comparer) -> "Node | Decis
     if "~" in answer.ops:
         cut = answer.ops.index("~") + 1
         exact = sides[:cut] if not isinstance(sides[0], Sym) or cut > 1 else sides
+        if _far_apart(sides[cut - 1], sides[cut]):
+            return different("chain", "an approximation that is none")
         if _wants_decimal(reference) and not any(is_literal(s) for s in exact[-1:]):
             exact = sides
     if len(exact) > 1:
@@ -261,6 +265,18 @@ def value_of(answer: Node, reference: Node, comparer: Comparer) -> "Node | Decis
     if len(exact) == len(sides) and "~" in answer.ops and answer.ops[-1] == "~":
         value = Call("approx", (value,))
     return value
+
+
+def _far_apart(exact: Node, rounded: Node) -> bool:
+    """Returns True if x ≈ y holds not even to one part in twenty."""
+    left, right = Scalar(exact), Scalar(rounded)
+    if left.symbols or right.symbols:
+        return False
+    try:
+        a, b = left.at(0), right.at(0)
+    except (UndefinedValueError, UnsupportedError, TooLargeError):
+        return False
+    return bool(abs(a - b) > abs(a) / 20)
 
 
 def _restricts(condition: Node) -> bool:
@@ -295,6 +311,10 @@ def _broken_chain(sides: list[Node], comparer: Comparer) -> Decision | None:
     if len(sides) == 2 and names and free_symbols(sides[1]) >= names and isinstance(first, Sym):
         return different("chain", "an equation that is not solved")
     return None
+
+
+_ASKED_FOR = frozenset("sin cos tan cot sec csc binom factorial det".split())
+"""Functions whose value is asked for as such: cos x = 3/5."""
 
 
 def _is_unsolved(node: Node, name: str) -> bool:
@@ -404,36 +424,50 @@ def _same_noun(left: str, right: str) -> bool:
 
 
 def _read_symbol_as_unit(node: Node) -> Node:
-    """Returns `15 m` with its bare letters read as a unit.
+    r"""Returns `15 m`, `12 \frac{m}{s}` or `9.8 m/s^2` with its bare letters read as a unit.
 
     The reference has a unit, so the answer may.
     """
-    if isinstance(node, Div):
-        top, bottom = _read_symbol_as_unit(node.top), node.bottom
-        if isinstance(top, Quantity) and isinstance(bottom, Sym):
-            return Quantity(top.body, f"{top.unit}/{bottom.name}")
+    numbers, units = list[Node](), list[str]()
+    for factor, inverse in _flat_factors(node, inverse=False):
+        word = _unit_symbol(factor, inverse=inverse)
+        if word:
+            units.append(word)
+        elif free_symbols(factor) or (units and not inverse):
+            return node
+        else:
+            numbers.append(Div(Num(1), factor) if inverse else factor)
+    if not units or not numbers:
         return node
-    if not isinstance(node, Mul):
-        return node
-    words, rest = (
-        list[str](),
-        [f for n in node.factors for f in (n.factors if isinstance(n, Mul) else (n,))],
-    )
-    while len(rest) > 1 and (word := _unit_symbol(rest[-1])):
-        words.insert(0, word)
-        rest.pop()
-    if not words or any(free_symbols(f) for f in rest):
-        return node
-    return Quantity(rest[0] if len(rest) == 1 else Mul(tuple(rest)), " ".join(words))
+    return Quantity(numbers[0] if len(numbers) == 1 else Mul(tuple(numbers)), " ".join(units))
 
 
-def _unit_symbol(node: Node) -> str:
+def _flat_factors(node: Node, *, inverse: bool) -> list[tuple[Node, bool]]:
+    """Returns the factors of a product of quotients, each with True if it stands below the line."""
     match node:
-        case Sym(name) if len(name) == 1:
-            return name
-        case Pow(Sym(name), Num(power)) if len(name) == 1 and isinstance(power, int):
-            return f"{name}^{power}"
-        case Pow(Sym(name), Neg(Num(power))) if len(name) == 1 and isinstance(power, int):
-            return f"{name}^-{power}"
+        case Mul(factors):
+            return [pair for f in factors for pair in _flat_factors(f, inverse=inverse)]
+        case Div(top, bottom) if free_symbols(node):
+            below = _flat_factors(bottom, inverse=not inverse)
+            return [*_flat_factors(top, inverse=inverse), *below]
+        case Quantity(body, unit):
+            return [*_flat_factors(body, inverse=inverse), (Sym(unit), inverse)]
+        case _:
+            return [(node, inverse)]
+
+
+def _unit_symbol(node: Node, *, inverse: bool) -> str:
+    """Returns a bare letter as a unit with its power: `s^-2`; '' for anything else."""
+    sign = -1 if inverse else 1
+    match node:
+        case Sym("Omega"):
+            name, power = "ohm", 1
+        case Sym(name):
+            power = 1
+        case Pow(Sym(name), Num(int(power))) | Pow(Sym(name), Neg(Num(int(power)))):
+            power = -power if isinstance(node.exponent, Neg) else power
         case _:
             return ""
+    if len(name) > 1 and not is_unit_word(name):
+        return ""
+    return name if sign * power == 1 else f"{name}^{sign * power}"

@@ -47,7 +47,14 @@ from rewardkit.verifiers.math._numeric import (
 )
 from rewardkit.verifiers.math._rewrite import contains, free_symbols, walk
 
-__all__ = ["Scalar", "compare_scalars", "confirmed_mark", "infinity_sign", "is_literal"]
+__all__ = [
+    "Scalar",
+    "compare_scalars",
+    "confirmed_mark",
+    "infinity_sign",
+    "is_literal",
+    "own_points",
+]
 
 _NOISE = 10.0 ** (8 - DIGITS)
 """A value below this may be a zero that rounding blurred; more digits tell."""
@@ -179,7 +186,7 @@ def is_literal(node: Node) -> bool:
             return True
         case Neg(body) | Percent(body) | Call("approx", (body,)):
             return is_literal(body)
-        case Div(Num(), Num()) | Mul((Num(), Pow(Num(10), Num() | Neg(Num())))):
+        case Div(Num(_, None), Num(_, None)) | Mul((Num(), Pow(Num(10), Num() | Neg(Num())))):
             return True
         case _:
             return False
@@ -314,6 +321,11 @@ def _confirmed(reference: Scalar, answer: Scalar) -> bool:
     return bool(abs(left - right) <= scale * tiny or scale <= tiny)
 
 
+def own_points(left: Node, right: Node, count: int, *, salt: bytes = b"") -> list[Fraction]:
+    """Returns positive numbers that two expressions fix: whoever writes one cannot aim at them."""
+    return _points_of(_digest(left, right) + salt, count, whole=False)
+
+
 def _points_of(digest: bytes, count: int, *, whole: bool) -> list[Fraction]:
     """Returns positive numbers that a digest fixes."""
     values = list[Fraction]()
@@ -397,6 +409,8 @@ def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> 
         except UnsupportedError as error:
             return undecided("numeric", str(error))
         if not wide and not constant and not is_real(right):
+            if reference.folded and not answer.folded:
+                return different("numeric", "no real value where the reference has one")
             continue
         scale = max(abs(left), abs(right))
         apart = abs(left - right) > relative * scale + absolute and scale > _NOISE

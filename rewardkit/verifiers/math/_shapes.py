@@ -295,7 +295,7 @@ def fill_dots(items: list[Node]) -> list[Node] | None:
     if step == 0 or any(b - a != step for a, b in itertools.pairwise(values)):
         return None
     count = (last - values[0]) / step
-    if count.denominator != 1 or not 0 < count <= MAX_ITEMS:
+    if count.denominator != 1 or not len(values) <= count <= MAX_ITEMS:
         return None
     filled: list[Node] = [
         Num(v if v.denominator != 1 else v.numerator)

@@ -100,7 +100,7 @@ _OPTION_LIST = re.compile(
 )
 _OPTION_WORD = re.compile(r"(?:the|correct|option|choice|answer|letter)\b", re.IGNORECASE)
 _OTHER_OPTION = re.compile(
-    r"\(\s*([A-Ja-j])\s*\)|(?:\b(?:or|and|option|choice|possibly|maybe|perhaps|then|not)\s+|[,;/&–—-]\s*|^[.:]\s*)"
+    r"[(\[]\s*([A-Ja-j])\s*[)\]]|(?:\b(?:or|and|option|choice|possibly|maybe|perhaps|then|not)\s+|[,;/&–—-]\s*|^[.:]\s*)"
     r"\(?([A-J])\)?(?=[\s.,;:)]|$)|\b([A-J])\s*[.):](?=\s)|\b([B-J])\.?$"
 )
 _LETTER = re.compile(r"\b[A-Ja-j]\b")
@@ -134,6 +134,8 @@ def read_options(plain: str) -> tuple[str, ...] | None:
     named = _OPTION_WORD.match(plain)
     if rest and found[3] is not None and rest[0] not in ".:)-–—,(" and not named:
         return None
+    if re.match(r"[,.;:]?\s*(?:or|and)\b", rest):
+        return (letter.upper(), "?")
     others = {mark.upper() for pair in _OTHER_OPTION.findall(rest) for mark in pair if mark}
     return tuple(sorted({letter.upper(), *others}))
 

@@ -191,7 +191,8 @@ _NOT_NOUNS = frozenset(
     "lakhs crore crores hundred thousand million billion trillion dozens not no wrong incorrect false never maybe perhaps "
     "possibly or is isn't isnt was but unless except more less fewer greater than least most sure unsure about doubled "
     "tripled twice percent mod modulo factorial point one two three four five six seven eight nine ten eleven twelve zero "
-    "inverse reciprocal negative root power".split()
+    "inverse reciprocal negative root power k gross score tenth tenths hundredth hundredths "
+    "thousandth thousandths zillion mille pi".split()
 )
 
 
