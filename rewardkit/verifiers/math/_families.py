@@ -168,7 +168,7 @@ def _parametrised(body: Node, parameters: frozenset[str], meter: Meter) -> tuple
             subject, value = part.sides[0].name, part.sides[1]
         members += expand_plus_minus(value)
     families = [_linear(member, parameters, meter) for member in members]
-    return subject, _union(families)
+    return subject, families[0] if len(families) == 1 else _union(families)
 
 
 def _linear(node: Node, parameters: frozenset[str], meter: Meter) -> Family:

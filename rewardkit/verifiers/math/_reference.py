@@ -194,6 +194,8 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
     date = read_date(plain)
     if date:
         return made("date", value=date)
+    if _CAPITALS.fullmatch(cleaned):
+        return made("text", value=normal_text(plain))
     literal = read_literal(canonical)
     readings, problem = ((literal,), "") if literal is not None else _readings(cleaned, plain)
     if clock and re.fullmatch(r"\d{1,2}:[0-5]\d", plain):
@@ -227,8 +229,6 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
         return (labelled,), ""
     first = Reading(grouped=not re.match(r"^\\?[(\[{]", cleaned))
     nodes, problem = list[Node](), ""
-    if _CAPITALS.fullmatch(cleaned):
-        return (), "letters"
     grouping = bool(_GROUPING.search(cleaned))
     for reading in (first, Reading(grouped=not first.grouped)) if grouping else (Reading(),):
         node: Node | None = None

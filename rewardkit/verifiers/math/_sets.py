@@ -300,7 +300,7 @@ class _Builder:
             for left, right in zip(node.sides, node.sides[1:], strict=False):
                 for variant in _without_bars(Add((left, Neg(right)))):
                     top, bottom = _as_fraction(variant)
-                    for part in (top, bottom):
+                    for part in (*_factors(top), *_factors(bottom)):
                         if free_symbols(part):
                             points += self.roots(partial(side, part))
             for part in {inner for whole in node.sides for inner in _turning_parts(whole)}:
