@@ -26,6 +26,8 @@ class Reading:
     """`1,234` is one number (else a list of 1 and 234)."""
     decimal_comma: bool = False
     """`3,5` is 3.5 and `1.234` is 1234."""
+    scientific: bool = True
+    """`2e-5` is 0.00002 (else Euler's number doubled, less 5)."""
 
 
 class Token(NamedTuple):
@@ -266,7 +268,7 @@ def _scan_number(text: str, at: int, reading: Reading) -> tuple[Node, int] | Non
         # `128.` is a number with its sentence's full stop; `1..5` is not.
         end = found.end()
     exponent = _EXPONENT.match(text, end)
-    if exponent and not found["dot"]:
+    if exponent and not found["dot"] and reading.scientific:
         if len(exponent[1]) > 6:
             raise TooLargeError("a decimal exponent of more than four digits")
         return _decimal(digits, int(exponent[1])), exponent.end()

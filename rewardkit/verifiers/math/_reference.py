@@ -56,6 +56,7 @@ Kind = Literal["math", "options", "clock", "date", "truth", "text", "opaque"]
 _TRUTHS = {"yes": "yes", "no": "no", "true": "true", "false": "false"}
 _BOX_POLICY = AnswerPolicy(box_only=True)
 _SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
+_EULER_OR_EXPONENT = re.compile(r"\d[eE][+-]\d")
 _CAPITALS = re.compile(r"[A-Z]{2,}|[A-Z]{1,2}[a-z]?(?:_?\{?\d\}?[A-Z][a-z]?|[A-Z]_?\{?\d\}?)+")
 """HTH, NW, ABC, H_2O: letters whose order counts, not a product."""
 _GROUPING = re.compile(r"\d,\d{3}")
@@ -230,14 +231,17 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
     first = Reading(grouped=not re.match(r"^\\?[(\[{]", cleaned))
     nodes, problem = list[Node](), ""
     grouping = bool(_GROUPING.search(cleaned))
-    for reading in (first, Reading(grouped=not first.grouped)) if grouping else (Reading(),):
+    ways = [first, Reading(grouped=not first.grouped)] if grouping else [Reading()]
+    if _EULER_OR_EXPONENT.search(cleaned):
+        ways.append(Reading(scientific=False))
+    for reading in ways:
         node: Node | None = None
         try:
             node = read_math(cleaned, reading)
         except (NotMathError, TooLargeError) as error:
             problem = str(error)
             continue
-        if reading != first and grouping:
+        if grouping and reading is ways[1]:
             node = _second_reading(node)
         if node is not None and node not in nodes and not _is_prose(node, plain):
             nodes.append(node)
