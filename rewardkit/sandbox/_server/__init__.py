@@ -1,0 +1,1 @@
+"""What runs in the fork server: the standard library and siblings only."""

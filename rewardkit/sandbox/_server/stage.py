@@ -1,0 +1,159 @@
+"""One sandbox, made ahead of its job: an init, and what becomes the program."""
+
+import errno
+import gc
+import json
+import os
+import signal
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.sandbox._server import linux, program, root, watch
+
+__all__ = ["Shape", "Staged", "read_report", "stage"]
+
+_NAMESPACES = (
+    linux.CLONE_NEWNS
+    | linux.CLONE_NEWNET
+    | linux.CLONE_NEWIPC
+    | linux.CLONE_NEWUTS
+    | linux.CLONE_NEWCGROUP
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What all sandboxes of one fork server share."""
+
+    filter: bytes
+    """The system-call filter."""
+    notify: bool
+    """Whether the filter reports refused calls to the init."""
+    fresh_proc: bool
+    """Whether /proc is one of the sandbox's own; else it is empty."""
+    disk_bytes: int
+    """Size of the one writable file system."""
+    disk_files: int
+    """Number of files that it holds."""
+
+
+@dataclass(slots=True)
+class Staged:
+    """A sandbox that waits for its job."""
+
+    pid: int
+    """The init, as its parent sees it."""
+    pidfd: int
+    channel: socket.socket
+    """Where the job goes in."""
+    report: int
+    """Where the init writes how the program ended: a pipe that only the init holds open."""
+
+
+def stage(shape: Shape, own_pid_namespace: int) -> Staged:
+    """Forks one sandbox into namespaces of its own.
+
+    The pid namespace is made for the next child only: afterwards this process's children are born
+    into its own namespace again. So the child is forked by `os.fork`, with the interpreter's hooks.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    read_end, write_end = os.pipe()
+    linux.unshare(linux.CLONE_NEWPID)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _run_init(shape, theirs, write_end)
+    finally:
+        linux.setns(own_pid_namespace, linux.CLONE_NEWPID)
+    theirs.close()
+    os.close(write_end)
+    return Staged(pid, os.pidfd_open(pid), ours, read_end)
+
+
+def _run_init(shape: Shape, channel: socket.socket, report: int) -> None:
+    try:
+        gc.disable()
+        _close_all_but(channel.fileno(), report)
+        linux.set_parent_death_signal(signal.SIGKILL)
+        if os.getppid() != 0:
+            raise OSError(
+                "the sandbox's init sees a parent: it is not in a pid namespace of its own"
+            )
+        linux.unshare(_NAMESPACES)
+        _mount_writable(shape)
+        proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        if not shape.fresh_proc:
+            root.hide_proc()
+        linux.unshare(linux.CLONE_NEWUSER)
+        linux.map_single_user(proc, root.USER, root.USER, root.USER)
+        os.close(proc)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+        children = linux.signal_descriptor(signal.SIGCHLD)
+        inner, outer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        main = os.fork()
+        if main == 0:
+            _run_program(shape, channel, inner)
+        inner.close()
+        channel.close()
+        linux.set_dumpable(False)
+        linux.set_no_new_privileges()
+        linux.drop_capabilities()
+        listener = _take_listener(outer) if shape.notify else None
+        ending = watch.watch(main, children, listener, outer)
+        os.write(report, json.dumps(ending).encode())
+    except BaseException as error:
+        os.write(report, json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
+        os._exit(70)
+    os._exit(0)
+
+
+def _mount_writable(shape: Shape) -> None:
+    flags = linux.MS_NOSUID | linux.MS_NODEV
+    options = f"size={shape.disk_bytes},nr_inodes={shape.disk_files},mode=1777"
+    linux.mount("tmpfs", "/tmp", "tmpfs", flags, options)  # noqa: S108
+    os.mkdir(program.WORK, 0o755)
+    if shape.fresh_proc and not root.mount_fresh_proc():
+        raise OSError(errno.EPERM, "a fresh /proc was allowed at start and is refused now")
+    socket.sethostname("sandbox")
+
+
+def _run_program(shape: Shape, channel: socket.socket, to_init: socket.socket) -> None:
+    try:
+        linux.set_parent_death_signal(signal.SIGKILL)
+        os.setsid()
+        signal.pthread_sigmask(signal.SIG_SETMASK, set())
+        linux.set_no_new_privileges()
+        linux.drop_capabilities()
+        linux.set_dumpable(True)
+        listener = linux.install_filter(shape.filter, listener=shape.notify)
+        if shape.notify:
+            socket.send_fds(to_init, [b"listener"], [listener])
+            os.close(listener)
+        _close_all_but(channel.fileno(), to_init.fileno())
+        gc.enable()
+        program.take_job(channel, to_init, program.WORK)
+    except BaseException as error:
+        os.write(2, f"sandbox: {type(error).__name__}: {error}\n".encode())
+    os._exit(71)
+
+
+def _close_all_but(*keep: int) -> None:
+    start = 3
+    for descriptor in sorted(keep):
+        os.closerange(start, descriptor)
+        start = descriptor + 1
+    os.closerange(start, 4096)
+
+
+def _take_listener(channel: socket.socket) -> int:
+    data, descriptors, _flags, _address = socket.recv_fds(channel, 16, 1)
+    if data != b"listener" or len(descriptors) != 1:
+        raise OSError("the program's process did not hand over its listener")
+    return descriptors[0]
+
+
+def read_report(staged: Staged) -> dict[str, Any] | None:
+    """Returns what the init wrote, or None if it was killed. The pipe is readable."""
+    data = os.read(staged.report, 65536)
+    return json.loads(data) if data else None

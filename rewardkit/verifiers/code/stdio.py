@@ -1,0 +1,157 @@
+"""The stdio format: only the input goes into the sandbox, the host compares the output."""
+
+import math
+import os
+import threading
+import time
+from collections import OrderedDict
+from hashlib import sha256
+
+from rewardkit.sandbox import Job, Limits, Result, Sandbox, Status
+from rewardkit.sandbox.job import MEBIBYTE
+from rewardkit.verdict import Reason
+from rewardkit.verifiers.code.compare import outputs_match, shorten
+from rewardkit.verifiers.code.languages import BOX, Toolchain
+from rewardkit.verifiers.code.outcome import Outcome, Run, from_result, padded
+from rewardkit.verifiers.code.reference import StdioCase, Task
+from rewardkit.verifiers.code.settings import Settings
+
+__all__ = ["Builder", "run_stdio"]
+
+_BUILD_CPU_S = 60
+_BUILD_WALL_S = 120.0
+_MAX_ARTIFACT_BYTES = 64 << 20
+_KEPT_BUILDS = 64
+
+
+class Builder:
+    """Compiles programs inside the sandbox and keeps the last results."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, Result] = OrderedDict()
+
+    def build(self, toolchain: Toolchain, program: bytes) -> Result:
+        """Returns the build's result, with the artifact as its standard output."""
+        language = toolchain.language
+        key = sha256(language.name.encode() + b"\0" + program).hexdigest()
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        command = fill(language.build, toolchain)
+        job = Job(
+            argv=("/bin/sh", "-c", f"{{ {command}; }} 1>&2 && cat {language.artifact}"),
+            files={language.source: program},
+            environment={**Job().environment, **dict(language.environment)},
+            limits=build_limits(),
+        )
+        result = self.sandbox.run(job)
+        if result.status is not Status.FAILED:
+            with self._lock:
+                self._kept[key] = result
+                while len(self._kept) > _KEPT_BUILDS:
+                    self._kept.popitem(last=False)
+        return result
+
+
+def build_limits() -> Limits:
+    """Returns the limits of a compiler's run."""
+    return Limits(
+        cpu_s=_BUILD_CPU_S,
+        wall_s=_BUILD_WALL_S,
+        memory_bytes=2048 * MEBIBYTE,
+        output_bytes=_MAX_ARTIFACT_BYTES,
+    )
+
+
+def fill(command: str, toolchain: Toolchain) -> str:
+    """Returns a command with the toolchain's paths in it."""
+    return (
+        command.replace("{tool}", toolchain.tool)
+        .replace("{bin}", os.path.dirname(toolchain.tool))
+        .replace("{headers}", toolchain.headers)
+    )
+
+
+def run_stdio(
+    sandbox: Sandbox,
+    builder: Builder,
+    program: str,
+    task: Task,
+    toolchain: Toolchain,
+    settings: Settings,
+) -> Run:
+    """Runs every case of a task in a sandbox of its own."""
+    language = toolchain.language
+    content = program.encode("utf-8", "surrogatepass")
+    files, results = {language.source: content}, []
+    if language.build:
+        built = builder.build(toolchain, content)
+        results.append(built)
+        if not built.succeeded:
+            return Run(padded([_build_failure(built)], len(task.stdio)), (built,), "stdio")
+        files = {language.artifact: built.stdout}
+    outcomes: list[Outcome] = []
+    began, deadline = time.monotonic(), math.inf
+    for case in task.stdio:
+        if time.monotonic() >= deadline:
+            break
+        wall_s = min(settings.wall_s, max(0.05, deadline - time.monotonic()))
+        result = sandbox.run(_job(case, toolchain, files, settings, wall_s))
+        results.append(result)
+        outcomes.append(_judge(case, task, result, f"test {len(outcomes)}"))
+        if outcomes[-1].passed:
+            continue
+        if settings.policy == "first_failure":
+            break
+        if outcomes[-1].reason is Reason.TIMEOUT:
+            deadline = min(deadline, began + settings.timeout_s * len(task.stdio))
+    return Run(padded(outcomes, len(task.stdio)), tuple(results), "stdio")
+
+
+def _job(
+    case: StdioCase,
+    toolchain: Toolchain,
+    files: dict[str, bytes],
+    settings: Settings,
+    wall_s: float,
+) -> Job:
+    language = toolchain.language
+    argv = tuple(fill(word, toolchain) for word in language.run)
+    if argv and argv[0].startswith("./"):
+        argv = (f"{BOX}{argv[0][1:]}", *argv[1:])
+    return Job(
+        argv=argv,
+        files=files,
+        executables=frozenset(files),
+        stdin=case.input.encode("utf-8", "surrogatepass"),
+        environment={**Job().environment, **dict(language.environment)},
+        limits=settings.limits(
+            cpu_s=settings.timeout_s, wall_s=wall_s, memory_factor=language.memory_factor
+        ),
+    )
+
+
+def _judge(case: StdioCase, task: Task, result: Result, name: str) -> Outcome:
+    if result.status is not Status.EXITED:
+        return from_result(result, name)
+    if result.exit_code and not task.ignore_exit_code:
+        return from_result(result, name)
+    if outputs_match(result.stdout, case.output, mode=task.compare, tolerance=task.tolerance):
+        return Outcome(True, Reason.MATCH)
+    if result.exit_code:
+        return from_result(result, name)
+    got = shorten(result.stdout[:400].decode("utf-8", "backslashreplace"))
+    return Outcome(
+        False, Reason.MISMATCH, f"{name}: got {got}, expected {shorten(case.output[:400])}"
+    )
+
+
+def _build_failure(result: Result) -> Outcome:
+    if result.status is Status.EXITED:
+        lines = result.stderr[:4000].decode("utf-8", "replace").splitlines()
+        shown = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
+        return Outcome(False, Reason.UNPARSABLE, f"compile error: {shown}")
+    return from_result(result, "compiling")
