@@ -311,14 +311,6 @@ def test_limits_are_checked(field: str) -> None:
         Limits(**{field: 0})
 
 
-def inner_server(sandbox: Sandbox) -> int:
-    while True:
-        for server in sandbox._pool.servers:
-            if found := children(server.process.pid):
-                return found[0]
-        time.sleep(0.01)
-
-
 def children(pid: int) -> list[int]:
     try:
         with open(f"/proc/{pid}/task/{pid}/children") as file:
