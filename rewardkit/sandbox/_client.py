@@ -92,6 +92,7 @@ class ForkServer:
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = ours
+        self.broken = False
         names = [*(_PREFIX + name for name in _SERVER_MODULES), *modules]
         text = _BOOTSTRAP.format(
             paths=site_directories(),
@@ -128,7 +129,11 @@ class ForkServer:
     @property
     def alive(self) -> bool:
         """True while the server's process runs."""
-        return self.process.poll() is None
+        return not self.broken and self.process.poll() is None
+
+    def mark_broken(self) -> None:
+        """Says that the server no longer serves; its process may not have been reaped yet."""
+        self.broken = True
 
     def submit(self, job: dict[str, Any], descriptors: list[int]) -> None:
         """Hands over a job. Safe from several threads: a job is one packet.
@@ -136,7 +141,11 @@ class ForkServer:
         Raises:
             OSError: the server is gone.
         """
-        messages.send(self.control, job, descriptors)
+        try:
+            messages.send(self.control, job, descriptors)
+        except OSError:
+            self.broken = True
+            raise
 
     def close(self) -> None:
         """Ends the server, and with it every sandbox it holds."""

@@ -152,7 +152,7 @@ class Sandbox:
                 theirs.append(program_writes)
                 ours.append(streams.from_program)
             server.submit(_message(job), [remote.fileno(), *theirs, *pipes])
-            return Session(job, host, streams, self._pool.tier)
+            return Session(job, host, streams, self._pool.tier, server.mark_broken)
         except BaseException:
             host.close()
             for descriptor in ours:

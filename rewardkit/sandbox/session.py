@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = ["Session"]
 _CHUNK = 1 << 16
 _GRACE_S = 15.0
 _F_ADD_SEALS, _ALL_SEALS = 1033, 0b1111
+_LOST = {"error": "the fork server died", "lost": True}
 _KILLED = {"wall": Status.WALL, "output": Status.OUTPUT, "stop": Status.STOPPED}
 
 
@@ -59,6 +61,8 @@ class Session:
     host: socket.socket
     streams: Streams
     isolation: str
+    report_loss: Callable[[], None]
+    """Called when the fork server turns out to be dead."""
     started: float = field(default_factory=time.monotonic)
     _poller: select.poll = field(default_factory=select.poll)
     _captured: dict[int, bytearray] = field(default_factory=dict)
@@ -206,7 +210,21 @@ class Session:
         except ConnectionResetError:
             data = b""
         self._poller.unregister(self.host)
-        self._report = json.loads(data) if data else {"error": "the fork server died", "lost": True}
+        self._report = json.loads(data) if data else dict(_LOST)
+        if self._report.get("status") == signal.SIGKILL and not self._confirmed():
+            self._report = dict(_LOST)
+        if self.lost:
+            self.report_loss()
+
+    def _confirmed(self) -> bool:
+        # When the server dies, its sandboxes are killed in any order, and an init may live just
+        # long enough to report that its program was. The server confirms what happened while it
+        # lived.
+        ready, _, _ = select.select([self.host], [], [], _GRACE_S)
+        try:
+            return bool(ready) and self.host.recv(_CHUNK) == b"confirmed"
+        except ConnectionResetError:
+            return False
 
     def _drain(self, descriptor: int) -> bool:
         """Reads once; False at the end of the stream, or when there is nothing to read now."""

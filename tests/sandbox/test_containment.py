@@ -1,5 +1,7 @@
 """What a hostile program cannot do. Each test first shows that the same act works outside."""
 
+# ruff: noqa: E501 - the programs are one-liners
+
 import os
 import socket
 import time
@@ -163,7 +165,7 @@ def test_an_honest_program_reports_no_refused_call(sandbox: Sandbox) -> None:
         "libc.umount2(b'/proc', 2)",
         "libc.umount2(b'/tmp', 2)",
         "libc.chroot(b'/tmp')",
-        "libc.setns(os.open('/proc/1/ns/user', 0) if 0 else 0, 0)",
+        "libc.setns(0, 0)",
         "libc.syscall(321, 0, 0, 0)",
         "libc.syscall(425, 8, 0)",
         "libc.syscall(298, 0, 0, -1, -1, 0)",
@@ -174,7 +176,7 @@ def test_an_honest_program_reports_no_refused_call(sandbox: Sandbox) -> None:
         "libc.shmget(0, 4096, 0o600)",
         "libc.sethostname(b'x', 1)",
         "libc.personality(0x40000)",
-        "libc.keyctl(0, 0)" if False else "libc.syscall(250, 0, 0)",
+        "libc.syscall(250, 0, 0)",
     ],
 )
 def test_kernel_doors_are_shut(sandbox: Sandbox, call: str) -> None:

@@ -181,13 +181,15 @@ class Server:
         if "status" in report:
             self.leaving[staged.pidfd] = staged.pid
             self.poller.register(staged.pidfd, select.POLLIN)
+            message = b"confirmed"
         else:
             _pid, _status, usage = os.wait4(staged.pid, 0)
             os.close(staged.pidfd)
             report["cpu_s"] = usage.ru_utime + usage.ru_stime
             report["killed"] = run.killed
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                run.host.send(json.dumps(report).encode())
+            message = json.dumps(report).encode()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            run.host.send(message)
         for descriptor in (staged.report, run.host.fileno()):
             if self.running.pop(descriptor, None) is not None:
                 self.poller.unregister(descriptor)
