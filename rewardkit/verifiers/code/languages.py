@@ -6,9 +6,11 @@ import subprocess
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["BOX", "LANGUAGES", "Language", "Toolchain", "find_toolchain"]
+__all__ = ["BOX", "CPP_OPTIONS", "LANGUAGES", "Language", "Toolchain", "find_toolchain"]
 
 BOX = "/tmp/box"
+CPP_OPTIONS = ("-O2", "-std=gnu++17")
+"""Also those of the precompiled header: the compiler refuses one made with others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +46,6 @@ class Toolchain:
     tool: str
     binds: tuple[str, ...]
     """Host directories that its programs must see."""
-    headers: str = ""
-    """Compiler options that name a precompiled header."""
 
 
 LANGUAGES: dict[str, Language] = {
@@ -90,7 +90,7 @@ LANGUAGES: dict[str, Language] = {
             tags=("cpp", "c++", "cc", "cxx"),
             tool="g++",
             source="main.cpp",
-            build="{tool} -O2 -std=gnu++17 {headers} -o main main.cpp",
+            build=f"{{tool}} {' '.join(CPP_OPTIONS)} {{headers}} -o main main.cpp",
             artifact="main",
             run=("./main",),
             install="apt-get install g++",

@@ -1,17 +1,21 @@
 """The stdio format: only the input goes into the sandbox, the host compares the output."""
 
+import atexit
 import math
 import os
+import subprocess
+import tempfile
 import threading
 import time
 from collections import OrderedDict
+from functools import lru_cache
 from hashlib import sha256
 
 from rewardkit.sandbox import Job, Limits, Result, Sandbox, Status
 from rewardkit.sandbox.job import MEBIBYTE
 from rewardkit.verdict import Reason
 from rewardkit.verifiers.code.compare import outputs_match, shorten
-from rewardkit.verifiers.code.languages import BOX, Toolchain
+from rewardkit.verifiers.code.languages import BOX, CPP_OPTIONS, Toolchain
 from rewardkit.verifiers.code.outcome import Outcome, Run, from_result, padded
 from rewardkit.verifiers.code.reference import StdioCase, Task
 from rewardkit.verifiers.code.settings import Settings
@@ -25,35 +29,88 @@ _KEPT_BUILDS = 64
 
 
 class Builder:
-    """Compiles programs inside the sandbox and keeps the last results."""
+    """Compiles programs inside a sandbox of its own and keeps the last results."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        self.sandbox = sandbox
+    def __init__(self, isolation: str, binds: tuple[str, ...]) -> None:
+        self.isolation = isolation
+        self.binds = binds
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, Result] = OrderedDict()
+        self._sandbox: Sandbox | None = None
+        self._headers = ""
 
     def build(self, toolchain: Toolchain, program: bytes) -> Result:
         """Returns the build's result, with the artifact as its standard output."""
         language = toolchain.language
         key = sha256(language.name.encode() + b"\0" + program).hexdigest()
         with self._lock:
+            sandbox = self._start(toolchain)
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        command = fill(language.build, toolchain)
+        command = fill(language.build, toolchain).replace("{headers}", self._headers)
         job = Job(
             argv=("/bin/sh", "-c", f"{{ {command}; }} 1>&2 && cat {language.artifact}"),
             files={language.source: program},
             environment={**Job().environment, **dict(language.environment)},
             limits=build_limits(),
         )
-        result = self.sandbox.run(job)
+        result = sandbox.run(job)
         if result.status is not Status.FAILED:
             with self._lock:
                 self._kept[key] = result
                 while len(self._kept) > _KEPT_BUILDS:
                     self._kept.popitem(last=False)
         return result
+
+    def close(self) -> None:
+        """Ends the sandbox and forgets the builds."""
+        with self._lock:
+            if self._sandbox is not None:
+                self._sandbox.close()
+            self._sandbox = None
+            self._kept.clear()
+            self._headers = ""
+
+    def _start(self, toolchain: Toolchain) -> Sandbox:
+        wants_headers = "{headers}" in toolchain.language.build and not self._headers
+        if wants_headers or self._sandbox is None:
+            if wants_headers:
+                self._headers = f"-I{precompiled_headers(toolchain.tool)}"
+            headers = (self._headers[2:],) if self._headers else ()
+            if self._sandbox is not None:
+                self._sandbox.close()
+            self._sandbox = Sandbox(
+                isolation=self.isolation,
+                binds=(*self.binds, *headers),
+                servers=1,
+                spare=1,
+                disk_bytes=256 * MEBIBYTE,
+            )
+        return self._sandbox
+
+
+@lru_cache(maxsize=4)
+def precompiled_headers(compiler: str) -> str:
+    """Returns a directory with `bits/stdc++.h`, compiled once and removed when the process ends.
+
+    Half of all contest programs include every header of the library, which takes seconds to parse.
+    """
+    keeper = tempfile.TemporaryDirectory(prefix="rewardkit-headers-", ignore_cleanup_errors=True)
+    atexit.register(keeper.cleanup)
+    os.chmod(keeper.name, 0o755)
+    folder = os.path.join(keeper.name, "bits")
+    os.mkdir(folder)
+    source = os.path.join(keeper.name, "all.h")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("#include_next <bits/stdc++.h>\n")
+    subprocess.run(
+        [compiler, *CPP_OPTIONS, "-x", "c++-header", "-o", f"{folder}/stdc++.h.gch", source],
+        capture_output=True,
+        timeout=_BUILD_WALL_S,
+        check=False,
+    )
+    return keeper.name
 
 
 def build_limits() -> Limits:
@@ -71,7 +128,6 @@ def fill(command: str, toolchain: Toolchain) -> str:
     return (
         command.replace("{tool}", toolchain.tool)
         .replace("{bin}", os.path.dirname(toolchain.tool))
-        .replace("{headers}", toolchain.headers)
     )
 
 

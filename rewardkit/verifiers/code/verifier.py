@@ -104,7 +104,7 @@ class CodeVerifier(Verifier):
         found = [find_toolchain(name) for name in self.languages]
         binds = dict.fromkeys(bind for chain in found if chain for bind in chain.binds)
         self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, warm=warm, binds=tuple(binds))
-        self.builder = Builder(self.sandbox)
+        self.builder = Builder(isolation, tuple(binds))
 
     def verify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
         """Returns the verdict on the program in a completion.
@@ -167,6 +167,7 @@ class CodeVerifier(Verifier):
 
     def close(self) -> None:
         """Ends the fork servers. The verifier may be used again afterwards."""
+        self.builder.close()
         self.sandbox.close()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -174,7 +175,7 @@ class CodeVerifier(Verifier):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.builder = Builder(self.sandbox)
+        self.builder = Builder(self.sandbox.isolation, self.sandbox.binds)
 
     def _toolchain(self, language: str) -> Toolchain:
         if language not in LANGUAGES:
