@@ -21,6 +21,7 @@ _SERVER_MODULES = (
     "syscalls",
     "filters",
     "linux",
+    "landlock",
     "messages",
     "root",
     "script",

@@ -265,10 +265,10 @@ class Session:
         )
 
     def _ending(self, report: dict[str, Any]) -> tuple[Status, int | None, int | None]:
-        if report.get("killed") in _KILLED:
-            return _KILLED[report["killed"]], None, None
         if report.get("memory"):
             return Status.MEMORY, None, None
+        if report.get("killed") in _KILLED:
+            return _KILLED[report["killed"]], None, None
         if "status" not in report:
             return Status.FAILED, None, None
         raw = int(report["status"])

@@ -1,7 +1,8 @@
 """Runs a command as user 65534, with the interpreter and this repository where they are.
 
-Usage, as root: `python tests/sandbox/unprivileged.py COMMAND …`. Directories that only root may enter, such as
-`/root`, are covered, in a mount namespace of this process's own, by ones that show just what is needed.
+Usage, as root: `python -m tests.sandbox.unprivileged COMMAND …`. Directories that only root may
+enter, such as `/root`, are covered, in a mount namespace of this process's own, by ones that show
+just what is needed.
 """
 
 import os

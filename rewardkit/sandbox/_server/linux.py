@@ -250,10 +250,11 @@ def refuse_notification(listener: int, identifier: int, error: int) -> None:
     _libc.ioctl(ctypes.c_int(listener), ctypes.c_ulong(_NOTIF_SEND), response)
 
 
-def signal_descriptor(number: int) -> int:
-    """Returns a descriptor that is readable while the (blocked) signal is pending."""
+def signal_descriptor(*numbers: int) -> int:
+    """Returns a descriptor that is readable while one of the (blocked) signals is pending."""
     mask = (ctypes.c_ulong * 16)()
-    mask[(number - 1) // 64] = 1 << ((number - 1) % 64)
+    for number in numbers:
+        mask[(number - 1) // 64] |= 1 << ((number - 1) % 64)
     flags = os.O_NONBLOCK | os.O_CLOEXEC
     return _check(
         _libc.signalfd(ctypes.c_int(-1), ctypes.byref(mask), ctypes.c_int(flags)), "signalfd"

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -13,12 +14,13 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.sandbox._server import filters, linux, messages, root, syscalls
+from rewardkit.sandbox._server import filters, landlock, linux, messages, root, syscalls
 from rewardkit.sandbox._server.stage import Shape, Staged, read_report, stage
 
 __all__ = ["serve"]
 
 _NOBODY = 65534
+_SLACK_TASKS = 32
 _INNER = (
     linux.CLONE_NEWUSER
     | linux.CLONE_NEWNS
@@ -80,7 +82,11 @@ class Server:
         self.control = control
         self.shape = shape
         self.spare = int(config["spare"])
-        self.pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        self.pid_namespace = (
+            os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+            if shape.tier == "namespaces"
+            else -1
+        )
         self.ready: list[Staged] = []
         self.running: dict[int, Running] = {}
         self.leaving: dict[int, int] = {}
@@ -106,6 +112,18 @@ class Server:
                 else:
                     self._attend(descriptor)
             self._end_late()
+
+    def end(self) -> None:
+        """Ends what still runs or waits, where no namespace does that with this process's death."""
+        if self.shape.tier == "namespaces":
+            return
+        alive = [*self.ready, *{id(run): run.staged for run in self.running.values()}.values()]
+        for staged in alive:
+            staged.channel.close()
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(staged.pidfd, signal.SIGTERM)
+            os.waitpid(staged.pid, 0)
+            shutil.rmtree(staged.work, ignore_errors=True)
 
     def _timeout_ms(self) -> int | None:
         if len(self.ready) < self.spare:
@@ -167,10 +185,10 @@ class Server:
 
     def _kill(self, run: Running, reason: str) -> None:
         run.killed = run.killed or reason
-        try:
-            signal.pidfd_send_signal(run.staged.pidfd, signal.SIGKILL)
-        except ProcessLookupError:
-            return
+        # Killing the init of a pid namespace kills all of it; any other init must do it itself.
+        number = signal.SIGKILL if self.shape.tier == "namespaces" else signal.SIGTERM
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(run.staged.pidfd, number)
 
     def _finish(self, run: Running) -> None:
         # The report comes when every process of the run is gone but its init, which has then told
@@ -195,6 +213,8 @@ class Server:
                 self.poller.unregister(descriptor)
         staged.channel.close()
         os.close(staged.report)
+        if staged.work:
+            shutil.rmtree(staged.work, ignore_errors=True)
         run.host.close()
 
 
@@ -207,24 +227,35 @@ def serve(control_descriptor: int) -> None:
     config = packet[0]
     try:
         _warm(config["warm"])
-        _enter(config)
+        if config["isolation"] == "namespaces":
+            _enter(config)
+        else:
+            _enter_plainly(config["isolation"])
         server = _start(control, config)
     except BaseException as error:
         messages.send(control, {"error": f"{type(error).__name__}: {error}"}, [])
         os._exit(1)
     server.run()
+    server.end()
     os._exit(0)
 
 
 def _start(control: socket.socket, config: dict[str, Any]) -> Server:
     linux.set_name("rewardkit-fork")
-    fresh = root.mount_fresh_proc()
+    tier = config["isolation"]
+    contained = tier != "unsafe"
+    fresh = tier != "namespaces" or root.mount_fresh_proc()
     shape = Shape(
-        filter=filters.build_filter(syscalls.current_architecture(), notify=True),
-        notify=True,
+        tier=tier,
+        filter=(
+            filters.build_filter(syscalls.current_architecture(), notify=True) if contained else b""
+        ),
+        notify=contained,
         fresh_proc=fresh,
         disk_bytes=config["disk_bytes"],
         disk_files=config["disk_files"],
+        readable=tuple(config["binds"]),
+        extra_processes=0 if tier == "namespaces" else _count_tasks(),
     )
     server = Server(control, config, shape)
     server.check()
@@ -258,7 +289,31 @@ def _enter(config: dict[str, Any]) -> None:
     if child:
         _stand_by(child)
     linux.set_parent_death_signal(signal.SIGKILL)
-    _check_readable()
+    _check_readable([path for path in sys.path if os.path.isdir(path)])
+
+
+def _enter_plainly(tier: str) -> None:
+    """The tiers without namespaces: another user if possible, and the inits' orphans come here."""
+    if tier == "landlock" and landlock.abi() < landlock.MINIMUM_ABI:
+        raise OSError(f"Landlock ABI {landlock.abi()}, at least {landlock.MINIMUM_ABI} is needed")
+    if os.geteuid() == 0 and tier == "landlock":
+        needed = [path for path in sys.path if os.path.isdir(path)]
+        os.setgroups([])
+        os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+        os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+        _check_readable(needed)
+    linux.set_dumpable(False)
+    linux.set_child_subreaper()
+
+
+def _count_tasks() -> int:
+    user, total = os.getuid(), 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                if os.stat(f"/proc/{name}").st_uid == user:
+                    total += len(os.listdir(f"/proc/{name}/task"))
+    return total + _SLACK_TASKS
 
 
 def _stand_by(child: int) -> None:
@@ -268,9 +323,9 @@ def _stand_by(child: int) -> None:
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
-def _check_readable() -> None:
-    for path in sys.path:
-        if path and os.path.isdir(path) and not os.access(path, os.R_OK | os.X_OK):
+def _check_readable(paths: list[str]) -> None:
+    for path in paths:
+        if not os.access(path, os.R_OK | os.X_OK):
             raise PermissionError(f"{path} is not readable for the sandbox's user")
 
 

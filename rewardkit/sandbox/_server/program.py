@@ -22,12 +22,15 @@ _SAFE_BASE = 64
 _OWN_FRAMES = 16
 
 
-def take_job(channel: socket.socket, to_init: socket.socket, work: str) -> None:
+def take_job(
+    channel: socket.socket, to_init: socket.socket, work: str, extra_processes: int
+) -> None:
     """Waits for a job and runs it. Does not return.
 
     Args:
         channel: where the job comes from; closed before the program's first instruction.
         to_init: where the init gets the memory limit and the host's socket; closed likewise.
+        extra_processes: processes that exist anyway and count towards the limit.
         work: the fresh directory that the program starts in.
     """
     known = dict(sys.modules)
@@ -37,6 +40,8 @@ def take_job(channel: socket.socket, to_init: socket.socket, work: str) -> None:
     if packet is None:
         os._exit(0)
     job, descriptors = packet
+    if work != WORK:
+        _relocate(job, work)
     socket.send_fds(to_init, [b"%d" % job["limits"]["memory_bytes"]], [descriptors[0]])
     payload = _place_descriptors(descriptors[1:], has_payload=bool(job["files"]))
     if payload is not None:
@@ -45,8 +50,17 @@ def take_job(channel: socket.socket, to_init: socket.socket, work: str) -> None:
     for name in os.environ.keys() - job["environment"].keys():
         del os.environ[name]
     os.environ.update(job["environment"])
-    _put_on_limits(job["limits"])
+    _put_on_limits(job["limits"], extra_processes)
     _become(job, known)
+
+
+def _relocate(job: dict[str, Any], work: str) -> None:
+    # Without a root of its own the program's directory has another name.
+    job["argv"] = [word.replace(WORK, work) for word in job["argv"]]
+    job["environment"] = {
+        name: work if name == "TMPDIR" else value.replace(WORK, work)
+        for name, value in job["environment"].items()
+    }
 
 
 def _rehearse(work: str) -> None:
@@ -102,7 +116,7 @@ def _write_files(files: list[Any], payload: int) -> None:
             os.close(target)
 
 
-def _put_on_limits(limits: dict[str, Any]) -> None:
+def _put_on_limits(limits: dict[str, Any], extra_processes: int) -> None:
     megabyte = 1 << 20
     pairs = (
         (resource.RLIMIT_CORE, 0, 0),
@@ -119,7 +133,7 @@ def _put_on_limits(limits: dict[str, Any]) -> None:
         if ceiling != resource.RLIM_INFINITY:
             soft, hard = min(soft, ceiling), min(hard, ceiling)
         resource.setrlimit(kind, (soft, hard))
-    processes = limits["processes"] + 1
+    processes = limits["processes"] + 1 + extra_processes
     resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
 
 

@@ -6,10 +6,11 @@ import json
 import os
 import signal
 import socket
+import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.sandbox._server import linux, program, root, watch
+from rewardkit.sandbox._server import landlock, linux, program, root, watch
 
 __all__ = ["Shape", "Staged", "read_report", "stage"]
 
@@ -26,6 +27,8 @@ _NAMESPACES = (
 class Shape:
     """What all sandboxes of one fork server share."""
 
+    tier: str
+    """"namespaces", "landlock" or "unsafe"."""
     filter: bytes
     """The system-call filter."""
     notify: bool
@@ -36,6 +39,10 @@ class Shape:
     """Size of the one writable file system."""
     disk_files: int
     """Number of files that it holds."""
+    readable: tuple[str, ...] = ()
+    """For "landlock": what may be read besides the system's directories."""
+    extra_processes: int = 0
+    """Processes of this user that exist anyway, where they count towards the limit."""
 
 
 @dataclass(slots=True)
@@ -49,9 +56,26 @@ class Staged:
     """Where the job goes in."""
     report: int
     """Where the init writes how the program ended: a pipe that only the init holds open."""
+    work: str = ""
+    """The working directory, to be removed, where it is one of the host's."""
 
 
 def stage(shape: Shape, own_pid_namespace: int) -> Staged:
+    """Forks one sandbox, of the server's tier."""
+    if shape.tier == "namespaces":
+        return _stage_in_namespaces(shape, own_pid_namespace)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    read_end, write_end = os.pipe()
+    work = tempfile.mkdtemp(prefix="rewardkit-box-", dir="/tmp")  # noqa: S108
+    pid = os.fork()
+    if pid == 0:
+        _run_plain_init(shape, theirs, write_end, work)
+    theirs.close()
+    os.close(write_end)
+    return Staged(pid, os.pidfd_open(pid), ours, read_end, work)
+
+
+def _stage_in_namespaces(shape: Shape, own_pid_namespace: int) -> Staged:
     """Forks one sandbox into namespaces of its own.
 
     The pid namespace is made for the next child only: afterwards this process's children are born
@@ -88,24 +112,42 @@ def _run_init(shape: Shape, channel: socket.socket, report: int) -> None:
         linux.unshare(linux.CLONE_NEWUSER)
         linux.map_single_user(proc, root.USER, root.USER, root.USER)
         os.close(proc)
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-        children = linux.signal_descriptor(signal.SIGCHLD)
-        inner, outer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        main = os.fork()
-        if main == 0:
-            _run_program(shape, channel, inner)
-        inner.close()
-        channel.close()
-        linux.set_dumpable(False)
-        linux.set_no_new_privileges()
-        linux.drop_capabilities()
-        listener = _take_listener(outer) if shape.notify else None
-        ending = watch.watch(main, children, listener, outer)
-        os.write(report, json.dumps(ending).encode())
+        _watch_program(shape, channel, report, program.WORK)
     except BaseException as error:
         os.write(report, json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
         os._exit(70)
     os._exit(0)
+
+
+def _run_plain_init(shape: Shape, channel: socket.socket, report: int, work: str) -> None:
+    try:
+        gc.disable()
+        _close_all_but(channel.fileno(), report)
+        linux.set_parent_death_signal(signal.SIGTERM)
+        linux.set_child_subreaper()
+        _watch_program(shape, channel, report, work)
+    except BaseException as error:
+        watch.end_all()
+        os.write(report, json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
+        os._exit(70)
+    os._exit(0)
+
+
+def _watch_program(shape: Shape, channel: socket.socket, report: int, work: str) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM})
+    children = linux.signal_descriptor(signal.SIGCHLD, signal.SIGTERM)
+    inner, outer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    main = os.fork()
+    if main == 0:
+        _run_program(shape, channel, inner, work)
+    inner.close()
+    channel.close()
+    linux.set_dumpable(False)
+    linux.set_no_new_privileges()
+    linux.drop_capabilities()
+    listener = _take_listener(outer) if shape.notify else None
+    ending = watch.watch(main, children, listener, outer)
+    os.write(report, json.dumps(ending).encode())
 
 
 def _mount_writable(shape: Shape) -> None:
@@ -118,7 +160,7 @@ def _mount_writable(shape: Shape) -> None:
     socket.sethostname("sandbox")
 
 
-def _run_program(shape: Shape, channel: socket.socket, to_init: socket.socket) -> None:
+def _run_program(shape: Shape, channel: socket.socket, to_init: socket.socket, work: str) -> None:
     try:
         linux.set_parent_death_signal(signal.SIGKILL)
         os.setsid()
@@ -126,13 +168,15 @@ def _run_program(shape: Shape, channel: socket.socket, to_init: socket.socket) -
         linux.set_no_new_privileges()
         linux.drop_capabilities()
         linux.set_dumpable(True)
-        listener = linux.install_filter(shape.filter, listener=shape.notify)
+        if shape.tier == "landlock":
+            landlock.restrict(list(shape.readable), work)
+        listener = linux.install_filter(shape.filter, listener=shape.notify) if shape.filter else 0
         if shape.notify:
             socket.send_fds(to_init, [b"listener"], [listener])
             os.close(listener)
         _close_all_but(channel.fileno(), to_init.fileno())
         gc.enable()
-        program.take_job(channel, to_init, program.WORK)
+        program.take_job(channel, to_init, work, shape.extra_processes)
     except BaseException as error:
         os.write(2, f"sandbox: {type(error).__name__}: {error}\n".encode())
     os._exit(71)

@@ -1,5 +1,6 @@
 """The init: reaps, refuses system calls, keeps the tree under its memory limit."""
 
+import contextlib
 import errno
 import json
 import os
@@ -7,11 +8,13 @@ import resource
 import select
 import signal
 import socket
+import sys
+import time
 from typing import Any
 
 from rewardkit.sandbox._server import linux
 
-__all__ = ["watch"]
+__all__ = ["end_all", "watch"]
 
 _LOOK_MS = 40
 _MAX_DENIED = 16
@@ -34,11 +37,11 @@ def watch(main: int, children: int, listener: int | None, orders: socket.socket)
         poller.register(descriptor, select.POLLIN)
     memory_bytes = 0
     host: socket.socket | None = None
-    over = False
+    over = stopped = False
     while True:
         for descriptor, event in poller.poll(_LOOK_MS if memory_bytes else None):
             if descriptor == children:
-                os.read(children, 4096)
+                stopped = _is_stop(os.read(children, 128)) or stopped
             elif descriptor == listener and event & select.POLLIN:
                 _refuse(listener, denied)
             elif descriptor == orders.fileno():
@@ -47,8 +50,11 @@ def watch(main: int, children: int, listener: int | None, orders: socket.socket)
             else:
                 poller.unregister(descriptor)
         status, usage = _reap(main)
+        if stopped:
+            end_all()
+            return {"stopped": True}
         if status is not None:
-            _end_all()
+            end_all()
             total = resource.getrusage(resource.RUSAGE_CHILDREN)
             ending = {
                 "status": status,
@@ -99,26 +105,54 @@ def _reap(main: int) -> tuple[int | None, int]:
             return status, usage.ru_maxrss * 1024
 
 
+def _is_stop(information: bytes) -> bool:
+    return int.from_bytes(information[:4], sys.byteorder) == signal.SIGTERM
+
+
 def _kill_all() -> None:
-    # From the init of a pid namespace, -1 is everything in it but the init itself, at one instant.
-    try:
-        os.kill(-1, signal.SIGKILL)
-    except ProcessLookupError:
+    if os.getpid() == 1:
+        # From the init of a pid namespace, -1 is everything in it but the init, at one instant.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
         return
+    # Without a namespace the tree is what hangs below this process, which inherits its orphans.
+    for pid in _descendants(os.getpid()):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
-def _end_all() -> None:
-    _kill_all()
+def _descendants(top: int) -> list[int]:
+    found: list[int] = []
+    waiting = [top]
+    while waiting:
+        pid = waiting.pop()
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                    children = [int(child) for child in file.read().split()]
+                found += children
+                waiting += children
+    return found
+
+
+def end_all() -> None:
+    """Kills and reaps every process of the run but this one."""
     while True:
+        _kill_all()
         try:
-            os.wait4(-1, 0)
+            while os.wait4(-1, 0 if os.getpid() == 1 else os.WNOHANG)[0]:
+                continue
         except ChildProcessError:
             return
+        time.sleep(0.001)
 
 
 def _tree_memory(limit: int) -> int:
     # Resident sizes count shared pages once a process, so they only say when a closer look is due.
-    pids = [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+    if os.getpid() == 1:
+        pids = [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+    else:
+        pids = [str(pid) for pid in _descendants(os.getpid())]
     rough = sum(_resident(pid) for pid in pids)
     return rough if rough <= limit else sum(_proportional(pid) for pid in pids)
 

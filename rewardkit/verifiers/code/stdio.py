@@ -125,9 +125,8 @@ def build_limits() -> Limits:
 
 def fill(command: str, toolchain: Toolchain) -> str:
     """Returns a command with the toolchain's paths in it."""
-    return (
-        command.replace("{tool}", toolchain.tool)
-        .replace("{bin}", os.path.dirname(toolchain.tool))
+    return command.replace("{tool}", toolchain.tool).replace(
+        "{bin}", os.path.dirname(toolchain.tool)
     )
 
 

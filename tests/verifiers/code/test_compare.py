@@ -61,7 +61,7 @@ def test_deep_values_do_not_raise() -> None:
     for _ in range(100_000):
         deep = [deep]
     assert not values_match(deep, [[1]])
-    assert not values_match(deep, deep[:] + [1])
+    assert not values_match(deep, [*deep, 1])
 
 
 @pytest.mark.parametrize(

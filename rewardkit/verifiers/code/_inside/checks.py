@@ -142,6 +142,7 @@ def _flatten(suite: Any) -> list[Any]:
 
 
 def _run_pytest(request: Any, link: Link, report: Report) -> None:
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     import pytest
 
     _namespace(request, link)
