@@ -11,6 +11,7 @@ import typer
 from rewardkit._version import __version__
 from rewardkit.cli.doctor import doctor
 from rewardkit.cli.lint_references import lint_references
+from rewardkit.cli.preflight import preflight
 from rewardkit.cli.report import report
 from rewardkit.cli.score import score
 from rewardkit.cli.verify import verify
@@ -47,6 +48,7 @@ def rewardkit(
 app.command("score")(score)
 app.command("verify")(verify)
 app.command("lint-references")(lint_references)
+app.command("preflight")(preflight)
 app.command("report")(report)
 app.command("doctor")(doctor)
 
