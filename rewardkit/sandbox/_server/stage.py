@@ -66,7 +66,7 @@ def stage(shape: Shape, own_pid_namespace: int) -> Staged:
         return _stage_in_namespaces(shape, own_pid_namespace)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     read_end, write_end = os.pipe()
-    work = tempfile.mkdtemp(prefix="rewardkit-box-", dir="/tmp")  # noqa: S108
+    work = tempfile.mkdtemp(prefix="rewardkit-box-", dir="/tmp")
     pid = os.fork()
     if pid == 0:
         _run_plain_init(shape, theirs, write_end, work)

@@ -14,7 +14,7 @@ from rewardkit.verifiers.code.outcome import Outcome, Run, from_result, padded
 from rewardkit.verifiers.code.reference import CallCase, Task
 from rewardkit.verifiers.code.settings import Settings
 
-__all__ = ["SERVE", "run_calls"]
+__all__ = ["SERVE", "judge_answer", "run_calls"]
 
 SERVE = "rewardkit.verifiers.code._inside.serve:serve"
 _MAX_ANSWER_BYTES = 4 << 20
@@ -131,20 +131,25 @@ class _Calls:
         }
 
     def _judge(self, case: CallCase, answer: Any, name: str) -> Outcome:
-        if "x" in answer:
-            return _from_error(answer["x"], name)
-        try:
-            value = decode(answer.get("v"))
-        except CodecError as error:
-            return Outcome(False, Reason.MISMATCH, f"{name}: {error}")
-        if case.check is not None:
-            if case.check.holds(value):
-                return Outcome(True, Reason.MATCH)
-            return Outcome(False, Reason.MISMATCH, f"{case.check.label}: got {shorten(value)}")
-        if values_match(value, case.expected, tolerance=self.task.tolerance):
+        return judge_answer(case, self.task, answer, name)
+
+
+def judge_answer(case: CallCase, task: Task, answer: Any, name: str) -> Outcome:
+    """Returns what the program's answer to one call is worth."""
+    if "x" in answer:
+        return _from_error(answer["x"], name)
+    try:
+        value = decode(answer.get("v"))
+    except CodecError as error:
+        return Outcome(False, Reason.MISMATCH, f"{name}: {error}")
+    if case.check is not None:
+        if case.check.holds(value):
             return Outcome(True, Reason.MATCH)
-        wanted = shorten(case.expected)
-        return Outcome(False, Reason.MISMATCH, f"{name}: got {shorten(value)}, expected {wanted}")
+        return Outcome(False, Reason.MISMATCH, f"{case.check.label}: got {shorten(value)}")
+    if values_match(value, case.expected, tolerance=task.tolerance):
+        return Outcome(True, Reason.MATCH)
+    wanted = shorten(case.expected)
+    return Outcome(False, Reason.MISMATCH, f"{name}: got {shorten(value)}, expected {wanted}")
 
 
 def _from_error(form: Any, name: str) -> Outcome:

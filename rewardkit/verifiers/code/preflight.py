@@ -1,4 +1,4 @@
-"""Checks tasks before training: gold solutions must pass, and programs that do nothing must fail."""
+"""Tries tasks before training: gold must pass, programs that do nothing must fail."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,10 +72,10 @@ def preflight(
 
     Args:
         verifier: as it will be used in training.
-        rows: each with a solution, and a reference in its column (or a HumanEval or MBPP row as it is).
+        rows: each with a solution, and a reference in its column (or a HumanEval or MBPP row).
         reference_column: column of the reference; a row without it is taken as the reference.
-        solution_column: column of the gold solution; by default the first of `solution`, `gold`, `code`,
-            `canonical_solution` that a row has.
+        solution_column: column of the gold solution; by default the first of `solution`, `gold`,
+            `code`, `canonical_solution` that a row has.
 
     Raises:
         DataError: a row has no solution.
@@ -145,7 +145,8 @@ def _solution(row: Mapping[str, Any], column: str | None, index: int) -> str:
     columns = (column,) if column else _SOLUTION_COLUMNS
     for name in columns:
         if isinstance(row.get(name), str):
-            return str(row.get("prompt", "")) * (name == "canonical_solution") + row[name]
+            start = str(row.get("prompt", "")) if name == "canonical_solution" else ""
+            return start + str(row[name])
     raise DataError(f"row {index} has no solution: none of the columns {', '.join(columns)}")
 
 

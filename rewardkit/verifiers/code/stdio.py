@@ -20,7 +20,7 @@ from rewardkit.verifiers.code.outcome import Outcome, Run, from_result, padded
 from rewardkit.verifiers.code.reference import StdioCase, Task
 from rewardkit.verifiers.code.settings import Settings
 
-__all__ = ["Builder", "run_stdio"]
+__all__ = ["Builder", "judge_output", "run_stdio"]
 
 _BUILD_CPU_S = 60
 _BUILD_WALL_S = 120.0
@@ -156,7 +156,7 @@ def run_stdio(
         wall_s = min(settings.wall_s, max(0.05, deadline - time.monotonic()))
         result = sandbox.run(_job(case, toolchain, files, settings, wall_s))
         results.append(result)
-        outcomes.append(_judge(case, task, result, f"test {len(outcomes)}"))
+        outcomes.append(judge_output(case, task, result, f"test {len(outcomes)}"))
         if outcomes[-1].passed:
             continue
         if settings.policy == "first_failure":
@@ -189,7 +189,8 @@ def _job(
     )
 
 
-def _judge(case: StdioCase, task: Task, result: Result, name: str) -> Outcome:
+def judge_output(case: StdioCase, task: Task, result: Result, name: str) -> Outcome:
+    """Returns what a finished run of one case is worth."""
     if result.status is not Status.EXITED:
         return from_result(result, name)
     if result.exit_code and not task.ignore_exit_code:

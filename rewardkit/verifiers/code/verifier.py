@@ -18,6 +18,7 @@ from rewardkit.verifiers.code.checks import run_checks
 from rewardkit.verifiers.code.languages import LANGUAGES, Toolchain, find_toolchain
 from rewardkit.verifiers.code.outcome import Run, summarise
 from rewardkit.verifiers.code.reference import Task, read_reference
+from rewardkit.verifiers.code.remote import Backend, run_remotely
 from rewardkit.verifiers.code.settings import Settings
 from rewardkit.verifiers.code.signals import find_signals
 from rewardkit.verifiers.code.stdio import Builder, run_stdio
@@ -57,6 +58,7 @@ class CodeVerifier(Verifier):
         warm: tuple[str, ...] = (),
         languages: tuple[str, ...] | None = None,
         workers: int | None = None,
+        backend: Backend | None = None,
     ) -> None:
         """Says how programs are run; starts nothing.
 
@@ -77,6 +79,9 @@ class CodeVerifier(Verifier):
             warm: modules to import ahead of time, for instance `("numpy",)`.
             languages: languages whose tools are made visible in the sandbox; by default all that
                 are installed.
+            backend: a remote engine that runs the programs instead of the local sandbox; only
+                programs
+                and inputs go there.
             workers: programs that `verify_batch` runs at one time; by default one more than the
                 processors.
 
@@ -100,6 +105,7 @@ class CodeVerifier(Verifier):
         self.languages = tuple(dict.fromkeys(names))
         if workers is not None and workers < 1:
             raise ConfigError(f"workers is at least 1, not {workers!r}")
+        self.backend = backend
         self.workers = workers or len(os.sched_getaffinity(0)) + 1
         found = [find_toolchain(name) for name in self.languages]
         binds = dict.fromkeys(bind for chain in found if chain for bind in chain.binds)
@@ -184,6 +190,8 @@ class CodeVerifier(Verifier):
             )
         if language not in self.languages:
             raise InvalidReferenceError(f"this verifier was not given the language {language!r}")
+        if self.backend is not None:
+            return Toolchain(LANGUAGES[language], "", ())
         found = find_toolchain(language)
         if found is None:
             spec = LANGUAGES[language]
@@ -214,6 +222,8 @@ class CodeVerifier(Verifier):
         )
 
     def _run(self, program: str, task: Task, toolchain: Toolchain) -> Run:
+        if self.backend is not None:
+            return run_remotely(self.backend, program, task, self.settings)
         if task.format == "stdio":
             return run_stdio(self.sandbox, self.builder, program, task, toolchain, self.settings)
         if task.format == "call":
