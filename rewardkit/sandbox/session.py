@@ -93,8 +93,22 @@ class Session:
         Returns:
             The answer, or None if the run ended instead; `wait` says how.
         """
+        self.post(request, wall_s=wall_s)
+        return self.answer(wall_s=wall_s, max_bytes=max_bytes)
+
+    def post(self, request: bytes, *, wall_s: float) -> None:
+        """Sends one frame without waiting for its answer.
+
+        Args:
+            request: the frame's content.
+            wall_s: seconds that the program may take to read it.
+        """
         deadline = time.monotonic() + wall_s
         self._write(len(request).to_bytes(4, "little") + request, deadline)
+
+    def answer(self, *, wall_s: float, max_bytes: int) -> bytes | None:
+        """Returns the next frame that the program answers; the arguments are those of `exchange`."""
+        deadline = time.monotonic() + wall_s
         while not self._stop_sent:
             answer = self._take_frame(max_bytes)
             if answer is not None or self._report is not None:
