@@ -7,6 +7,7 @@ The same tiny programs go through every way in turn, so that a busy machine is b
 
 import argparse
 import ctypes
+import importlib
 import multiprocessing
 import os
 import shutil
@@ -83,6 +84,23 @@ def unisolated_verdict() -> None:
     assert all(passed)
 
 
+def evalplus_verdict() -> Callable[[], None] | None:
+    """Returns evalplus's own check of the same calls, if it is installed."""
+    try:
+        check = importlib.import_module("evalplus.eval").untrusted_check
+    except ImportError:
+        return None
+    inputs, expected = map(list, zip(*CASES, strict=True))
+
+    def run() -> None:
+        status, _details = check(
+            "humaneval", CALL_PROGRAM, inputs, "f", expected, 0, [0.1] * len(CASES)
+        )
+        assert status == "pass", status
+
+    return run
+
+
 def time_interleaved(ways: dict[str, Callable[[], None]], runs: int) -> dict[str, list[float]]:
     """Returns sorted seconds of each way; every round runs each way once."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
@@ -111,7 +129,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=150)
     parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args()
-    base = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+    base = interpreter()
     with Sandbox() as sandbox, CodeVerifier(languages=()) as verifier:
         tables = [
             latency(sandbox, base, options.runs),
@@ -122,6 +140,11 @@ def main() -> None:
     print(text)
     if options.write_docs:
         write_sections([Section("code", text)])
+
+
+def interpreter() -> str:
+    """Returns the interpreter itself, outside any virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 
 def latency(sandbox: Sandbox, base: str, runs: int) -> Table:
@@ -150,6 +173,9 @@ def verdicts(verifier: CodeVerifier, runs: int) -> Table:
 
     ours = "CodeVerifier, contained"
     ways = {ours: contained, "fork + shared memory, not contained": unisolated_verdict}
+    evalplus = evalplus_verdict()
+    if evalplus is not None:
+        ways["evalplus `untrusted_check`, not contained"] = evalplus
     taken = time_interleaved(ways, runs)
     own = statistics.median(taken[ours])
     rows = tuple(_row(name, seconds, own) for name, seconds in taken.items())

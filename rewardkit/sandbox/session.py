@@ -107,7 +107,7 @@ class Session:
         self._write(len(request).to_bytes(4, "little") + request, deadline)
 
     def answer(self, *, wall_s: float, max_bytes: int) -> bytes | None:
-        """Returns the next frame that the program answers; the arguments are those of `exchange`."""
+        """Returns the next frame that the program answers; arguments as for `exchange`."""
         deadline = time.monotonic() + wall_s
         while not self._stop_sent:
             answer = self._take_frame(max_bytes)

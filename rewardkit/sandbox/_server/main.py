@@ -21,6 +21,7 @@ __all__ = ["serve"]
 
 _NOBODY = 65534
 _SLACK_TASKS = 32
+_PATIENCE_MS = 4
 _INNER = (
     linux.CLONE_NEWUSER
     | linux.CLONE_NEWNS
@@ -104,8 +105,10 @@ class Server:
     def run(self) -> None:
         """Serves until the control channel's last holder is gone."""
         while True:
-            timeout = self._timeout_ms()
-            for descriptor, _event in self.poller.poll(timeout):
+            events = self.poller.poll(self._timeout_ms())
+            if not events and len(self.ready) < self.spare:
+                self.ready.append(stage(self.shape, self.pid_namespace))
+            for descriptor, _event in events:
                 if descriptor == self.control.fileno():
                     if not self._accept():
                         return
@@ -127,9 +130,8 @@ class Server:
 
     def _timeout_ms(self) -> int | None:
         if len(self.ready) < self.spare:
-            if not self.poller.poll(0):
-                self.ready.append(stage(self.shape, self.pid_namespace))
-            return 0
+            # A run in progress wants the processor more than one that may come.
+            return _PATIENCE_MS if self.running and self.ready else 0
         if not self.running:
             return None
         first = min(run.deadline for run in self.running.values())
