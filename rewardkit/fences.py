@@ -9,7 +9,7 @@ from rewardkit.verdict import Reason
 
 __all__ = ["Block", "Extraction", "FencePolicy", "extract", "fenced_blocks"]
 
-_FENCE = re.compile(r"^([ \t]*(?:>[ \t]?)?)(`{3,}|~{3,})[ \t]*([^\n`]*?)[ \t]*\r?$", re.MULTILINE)
+_FENCE = re.compile(r"([ \t]*(?:>[ \t]?)?)(`{3,}|~{3,})")
 _CHOICES = ("last", "first", "join", "only")
 
 
@@ -75,12 +75,18 @@ def fenced_blocks(text: str, offset: int = 0) -> list[Block]:
         offset: added to the positions.
     """
     blocks: list[Block] = []
-    opening: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text):
+    opening: _Fence | None = None
+    start = 0
+    # Line by line, so that no text makes the search slower than linear.
+    for line in text.split("\n"):
+        fence = _read_fence(line, start)
+        start += len(line) + 1
+        if fence is None:
+            continue
         if opening is None:
             opening = fence
-        elif fence[2].startswith(opening[2]) and not fence[3]:
-            blocks.append(_block(text, opening, fence.start(), offset, closed=True))
+        elif fence.mark.startswith(opening.mark) and not fence.info:
+            blocks.append(_block(text, opening, fence.start, offset, closed=True))
             opening = None
     if opening is not None:
         blocks.append(_block(text, opening, len(text), offset, closed=False))
@@ -121,13 +127,31 @@ def _sized(program: str, policy: FencePolicy) -> Extraction:
     return Extraction(program)
 
 
-def _block(text: str, opening: re.Match[str], end: int, offset: int, *, closed: bool) -> Block:
-    start = min(opening.end() + 1, len(text))
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    prefix: str
+    mark: str
+    info: str
+    start: int
+    end: int
+
+
+def _read_fence(line: str, start: int) -> _Fence | None:
+    found = _FENCE.match(line)
+    if found is None:
+        return None
+    info = line[found.end() :].strip()
+    if "`" in info:
+        return None
+    return _Fence(found[1], found[2], info, start, start + len(line) + 1)
+
+
+def _block(text: str, opening: _Fence, end: int, offset: int, *, closed: bool) -> Block:
+    start = min(opening.end, len(text))
     content = text[start:end]
-    prefix = opening[1]
-    if prefix:
+    if opening.prefix:
         lines = content.split("\n")
-        content = "\n".join(line.removeprefix(prefix) for line in lines)
-    words = opening[3].strip("{}. ").split()
-    tag = words[0].lower().strip("{}.,:") if words else ""
+        content = "\n".join(line.removeprefix(opening.prefix) for line in lines)
+    words = opening.info.strip("{}. ").split(None, 1)
+    tag = words[0][:40].lower().strip("{}.,:") if words else ""
     return Block(tag, content, offset + start, offset + end, closed)

@@ -74,3 +74,8 @@ def test_an_unknown_choice_is_refused() -> None:
 def test_any_text_gets_an_answer(text: str) -> None:
     found = extract(text, FencePolicy())
     assert (found.program is None) != (found.reason is None)
+
+
+def test_no_text_is_slow() -> None:
+    for text in ("```" + " " * 200_000 + "`", "`" * 400_000, "~~~\n" * 100_000, " " * 500_000):
+        extract(text, FencePolicy())

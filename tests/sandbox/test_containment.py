@@ -144,6 +144,12 @@ print(libc.syscall(438, os.pidfd_open(1), 3, 0))
     assert run(sandbox, source) == ["-1 -1", "-1"]
 
 
+@pytest.mark.parametrize("number", [*range(1, 32), 34, 64])
+def test_no_signal_to_the_init_spoils_the_result(sandbox: Sandbox, number: int) -> None:
+    source = f"import os\nfor _ in range(3): os.kill(1, {number})\nprint('still here')"
+    assert run(sandbox, source) == ["still here"]
+
+
 def test_refused_calls_are_reported(sandbox: Sandbox) -> None:
     source = b"import ctypes\nprint(ctypes.CDLL(None).unshare(0x10000000))"
     result = sandbox.run(Job(files={"main.py": source}))

@@ -79,6 +79,13 @@ def test_only_local_sockets_are_allowed(architecture: Architecture) -> None:
         assert run(program, architecture.audit, call, family) == EPERM
 
 
+def test_local_sockets_are_refused_where_host_files_are_in_view(architecture: Architecture) -> None:
+    program = filters.build_filter(architecture, notify=False, unix_sockets=False)
+    call = architecture.number("socket")
+    assert call is not None
+    assert run(program, architecture.audit, call, 1) == EPERM
+
+
 def test_a_foreign_architecture_is_killed(architecture: Architecture) -> None:
     program = filters.build_filter(architecture, notify=False)
     assert run(program, 0x40000003, 1) == KILL  # i386

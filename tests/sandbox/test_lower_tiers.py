@@ -93,7 +93,7 @@ for path in ('/etc/passwd', '/proc/1/status', '/root', '/tmp', '/home', {secret!
 for path in ('/tmp/rk_canary', '/usr/rk_canary', '/dev/shm/rk_canary', '/var/tmp/rk_canary'):
     try: open(path, 'w'); print('wrote', path)
     except OSError: pass
-for family in (socket.AF_INET, socket.AF_INET6):
+for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):
     try: socket.socket(family); print('socket')
     except OSError: pass
 try: os.kill({judge}, 0); print('signalled')

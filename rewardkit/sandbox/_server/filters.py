@@ -123,15 +123,18 @@ counts.
 """
 
 
-def build_filter(architecture: Architecture, *, notify: bool) -> bytes:
+def build_filter(architecture: Architecture, *, notify: bool, unix_sockets: bool = True) -> bytes:
     """Returns the filter for an architecture.
 
     Args:
         architecture: the machine the program will run on.
+        unix_sockets: allow sockets of the machine itself; where the host's files are in view, these
+            reach its services.
         notify: send refused calls to a listener, which answers EPERM and counts, instead of
             refusing alone.
     """
     refuse = NOTIFY if notify else _ERRNO | errno.EPERM
+    local = ALLOW if unix_sockets else refuse
     absent = _ERRNO | errno.ENOSYS
     program = Assembler()
     program.load(_ARCH)
@@ -149,7 +152,7 @@ def build_filter(architecture: Architecture, *, notify: bool) -> bytes:
         program, architecture, "clone", _ARG0, bits=_NEW_NAMESPACES, listed=refuse, other=ALLOW
     )
     _check_argument(
-        program, architecture, "socket", _ARG0, values=(_AF_UNIX,), listed=ALLOW, other=refuse
+        program, architecture, "socket", _ARG0, values=(_AF_UNIX,), listed=local, other=refuse
     )
     _check_argument(
         program, architecture, "prctl", _ARG0, values=(_PR_SET_SECCOMP,), listed=refuse, other=ALLOW

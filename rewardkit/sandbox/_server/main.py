@@ -250,7 +250,11 @@ def _start(control: socket.socket, config: dict[str, Any]) -> Server:
     shape = Shape(
         tier=tier,
         filter=(
-            filters.build_filter(syscalls.current_architecture(), notify=True) if contained else b""
+            filters.build_filter(
+                syscalls.current_architecture(), notify=True, unix_sockets=tier == "namespaces"
+            )
+            if contained
+            else b""
         ),
         notify=contained,
         fresh_proc=fresh,

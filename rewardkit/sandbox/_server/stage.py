@@ -134,7 +134,9 @@ def _run_plain_init(shape: Shape, channel: socket.socket, report: int, work: str
 
 
 def _watch_program(shape: Shape, channel: socket.socket, report: int, work: str) -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM})
+    # The program may send signals to its init. All are blocked, so that none interrupts it, and
+    # only those of its children and of the server are ever read.
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     children = linux.signal_descriptor(signal.SIGCHLD, signal.SIGTERM)
     inner, outer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     main = os.fork()

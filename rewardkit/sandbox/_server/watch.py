@@ -8,7 +8,7 @@ import resource
 import select
 import signal
 import socket
-import sys
+import struct
 import time
 from typing import Any
 
@@ -106,7 +106,11 @@ def _reap(main: int) -> tuple[int | None, int]:
 
 
 def _is_stop(information: bytes) -> bool:
-    return int.from_bytes(information[:4], sys.byteorder) == signal.SIGTERM
+    # struct signalfd_siginfo: the signal's number comes first, its sender's pid fourth. In a pid
+    # namespace the server has no pid that could be seen (it kills); a program's own is never it.
+    number, _errno, _code, sender = struct.unpack_from("=IiiI", information)
+    server = os.getppid()
+    return bool(number == signal.SIGTERM and server and sender == server)
 
 
 def _kill_all() -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit.verifiers.code._inside.codec import CodecError, check_collisions
+
 __all__ = ["LiteralCheck", "literal_checks"]
 
 _MISSING = object()
@@ -29,7 +31,10 @@ class LiteralCheck:
         """Returns whether the assert holds when the call gave `value`, a plain value."""
         try:
             return bool(_Evaluator(value).evaluate(self.expression))
-        except (TypeError, ValueError, ArithmeticError, RecursionError, LookupError):
+        except (
+            *(TypeError, ValueError, ArithmeticError, RecursionError, LookupError),
+            CodecError,
+        ):
             return False
 
 
@@ -314,4 +319,6 @@ class _Evaluator:
             float,
         }:
             raise ValueError("a text too long to read as a number")
+        if function in {set, frozenset, dict} and args and isinstance(args[0], list | tuple):
+            check_collisions(list(args[0]))
         return function(*args, **kwargs)

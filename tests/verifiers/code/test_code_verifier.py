@@ -318,6 +318,19 @@ def test_signals_stand_beside_the_score(verifier: CodeVerifier, program: str, si
     assert "signals" not in verifier.verify(SQUARE, CALL).evidence
 
 
+def test_a_list_made_to_collide_does_not_hold_up_the_judge(verifier: CodeVerifier) -> None:
+    reference: Json = {"format": "assert", "entry": "f", "source": "assert set(f(1)) == {1}"}
+    program = fenced("def f(x): return [(2**61 - 1) * i + 1 for i in range(100_000)]")
+    assert verifier.verify(program, reference).score == 0.0
+
+
+def test_a_program_made_for_slow_searches_does_not_hold_up_the_judge(
+    verifier: CodeVerifier,
+) -> None:
+    for text in ("def __eq__(" * 20_000, "def __eq__(a):" + "\n" * 190_000, "sys.exit(" * 20_000):
+        assert verifier.verify(fenced(text), CALL).score == 0.0
+
+
 def test_a_helper_of_the_prompt_is_the_checks_own(verifier: CodeVerifier) -> None:
     row = {
         "prompt": "def twice(x):\n    return 2 * x\n\ndef half(x):\n    '''Undo twice.'''\n",

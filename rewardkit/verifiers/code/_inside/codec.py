@@ -23,7 +23,15 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["MAX_FRAME_BYTES", "CodecError", "decode", "encode", "pack", "unpack"]
+__all__ = [
+    "MAX_FRAME_BYTES",
+    "CodecError",
+    "check_collisions",
+    "decode",
+    "encode",
+    "pack",
+    "unpack",
+]
 
 MAX_FRAME_BYTES = 8 << 20
 MAX_DEPTH = 200
@@ -225,7 +233,7 @@ class _Decoder:
             return _SIMPLE[key](body)
         if key in {"d", "C", "O"}:
             pairs = [(_hashable(self.decode(k, depth)), self.decode(v, depth)) for k, v in body]
-            _check_collisions([k for k, _ in pairs])
+            check_collisions([k for k, _ in pairs])
             return _DICTS[key](pairs)
         if key == "n":
             return self._decode_array(body, depth)
@@ -233,7 +241,7 @@ class _Decoder:
             return self._decode_named(body, depth)
         items = [self.decode(item, depth) for item in body]
         if key in {"s", "z"}:
-            _check_collisions(items)
+            check_collisions(items)
         return _CONTAINERS[key](items)
 
     def _decode_array(self, body: Any, depth: int) -> Any:
@@ -266,8 +274,8 @@ def _hashable(key: Any) -> Any:
     return key
 
 
-def _check_collisions(keys: list[Any]) -> None:
-    # Keys with one hash would make building the table take quadratic time.
+def check_collisions(keys: list[Any]) -> None:
+    """Raises CodecError if many keys share a hash: their table takes quadratic time to build."""
     if len(keys) > _MAX_COLLISIONS:
         same, last = 0, None
         for value in sorted(hash(key) for key in keys):
