@@ -224,9 +224,10 @@ class Session:
         except ConnectionResetError:
             data = b""
         self._poller.unregister(self.host)
-        self._report = json.loads(data) if data else dict(_LOST)
-        if self._report.get("status") == signal.SIGKILL and not self._confirmed():
-            self._report = dict(_LOST)
+        report: dict[str, Any] = json.loads(data) if data else dict(_LOST)
+        if report.get("status") == signal.SIGKILL and not self._confirmed():
+            report = dict(_LOST)
+        self._report = report
         if self.lost:
             self.report_loss()
 

@@ -315,3 +315,10 @@ def children(pid: int) -> list[int]:
             return [int(child) for child in file.read().split()]
     except FileNotFoundError:
         return []
+
+
+def test_the_module_prints_the_tier_that_works_here() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rewardkit.sandbox"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "namespaces: 42\n")

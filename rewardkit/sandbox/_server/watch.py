@@ -42,7 +42,7 @@ def watch(main: int, children: int, listener: int | None, orders: socket.socket)
         for descriptor, event in poller.poll(_LOOK_MS if memory_bytes else None):
             if descriptor == children:
                 stopped = _is_stop(os.read(children, 128)) or stopped
-            elif descriptor == listener and event & select.POLLIN:
+            elif listener is not None and descriptor == listener and event & select.POLLIN:
                 _refuse(listener, denied)
             elif descriptor == orders.fileno():
                 memory_bytes, host = _take_orders(orders)

@@ -2,6 +2,7 @@
 
 import os
 
+from rewardkit.errors import EngineMissingError
 from rewardkit.sandbox import Job, Result, Sandbox, Status
 from rewardkit.verdict import Reason
 from rewardkit.verifiers.code._inside.codec import CodecError, pack, unpack
@@ -20,7 +21,11 @@ _ATTEMPTS = 3
 
 
 def run_checks(sandbox: Sandbox, program: str, task: Task, settings: Settings) -> Run:
-    """Runs the check code of a task; a run that the infrastructure lost is repeated."""
+    """Runs the check code of a task; a run that the infrastructure lost is repeated.
+
+    Raises:
+        EngineMissingError: the checks import a module that is not installed here.
+    """
     source = program.encode("utf-8", "surrogatepass")
     for _ in range(_ATTEMPTS):
         try:
@@ -85,6 +90,11 @@ def _outcomes(answer: bytes | None, program: Result, checks: Result) -> tuple[Ou
         report = unpack(answer)
     except CodecError as error:
         return (Outcome(False, Reason.ENGINE_FAILURE, str(error)),)
+    if report["missing"]:
+        name = str(report["missing"])
+        raise EngineMissingError(
+            f"{name}, which a reference's checks import,", f"pip install {name}"
+        )
     outcomes = [
         Outcome(bool(passed), Reason.MATCH if passed else Reason.MISMATCH, f"{name}: {detail}")
         for name, passed, detail in report["tests"]

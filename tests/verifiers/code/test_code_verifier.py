@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.errors import ConfigError, InvalidReferenceError
+from rewardkit.errors import ConfigError, EngineMissingError, InvalidReferenceError
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifiers.code import CodeVerifier
 from rewardkit.verifiers.code.reference import read_reference
@@ -316,6 +316,24 @@ def test_signals_stand_beside_the_score(verifier: CodeVerifier, program: str, si
     assert isinstance(signals, list)
     assert signal in signals
     assert "signals" not in verifier.verify(SQUARE, CALL).evidence
+
+
+def test_checks_that_need_what_is_not_installed_are_the_installations_fault(
+    verifier: CodeVerifier,
+) -> None:
+    source = "import no_such_module\nassert f(2) == no_such_module.four"
+    reference: Json = {"format": "assert", "entry": "f", "source": source}
+    with pytest.raises(EngineMissingError, match="no_such_module"):
+        verifier.verify(SQUARE, reference)
+    raising = fenced("def f(x): raise ModuleNotFoundError('math', name='math')")
+    reference = {"format": "assert", "entry": "f", "source": "y = f(2)\nassert y == 4"}
+    assert verifier.verify(raising, reference).score == 0.0
+
+
+def test_an_entry_may_be_named_like_a_module(verifier: CodeVerifier) -> None:
+    source = "y = copy([1])\nassert y == [1, 1]"
+    reference: Json = {"format": "assert", "entry": "copy", "source": source}
+    assert verifier.verify(fenced("def copy(xs): return xs * 2"), reference).passed
 
 
 def test_a_list_made_to_collide_does_not_hold_up_the_judge(verifier: CodeVerifier) -> None:

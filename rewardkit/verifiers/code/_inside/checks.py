@@ -40,6 +40,8 @@ class Report:
     finished: bool = False
     """Whether the check code ran to its end."""
     error: str = ""
+    missing: str = ""
+    """A module that the checks need and that is not installed here."""
 
     def add(self, name: str, passed: bool, error: BaseException | None = None) -> None:
         """Records one test."""
@@ -57,6 +59,10 @@ def run_checks() -> int:
         report.finished = True
     except LinkClosed as error:
         report.error = str(error)
+    except ModuleNotFoundError as error:
+        report.error = _describe(error)
+        if not getattr(error, "from_submission", False) and error.name != request["module"]:
+            report.missing = str(error.name)
     except BaseException as error:
         report.error = _describe(error)
     answer = {
@@ -64,6 +70,7 @@ def run_checks() -> int:
         "finished": report.finished and not link.lost,
         "error": (link.lost or report.error)[:_DETAIL_CHARS],
         "calls": link.calls - 1,
+        "missing": report.missing,
     }
     write_frame(_TO_HOST, pack(answer))
     os._exit(0)
@@ -172,10 +179,11 @@ def _namespace(request: Any, link: Link) -> dict[str, Any]:
     sys.modules[request["module"]] = module
     namespace: dict[str, Any] = {"__name__": _MODULE, "__builtins__": builtins}
     wanted = list(request["names"])
-    forms = link.names([name for name in wanted if not _own_module(name)])
+    own = {name for name in wanted if name != request["entry"] and _own_module(name)}
+    forms = link.names([name for name in wanted if name not in own])
     for name in wanted:
-        if _own_module(name):
-            namespace[name] = importlib.import_module(_ALIASES.get(name, name))
+        if name in own:
+            namespace[name] = importlib.import_module(str(_ALIASES.get(name, name)))
         elif name in forms:
             namespace[name] = _trusted(name, forms[name]) if name != request["entry"] else None
             if namespace[name] is None:

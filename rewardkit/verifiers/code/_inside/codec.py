@@ -192,7 +192,7 @@ class _Encoder:
             raise CodecError(f"a {type(value).__name__} is not plain data")
         return self.describe(value)
 
-    def _drain(self, value: Iterable[Any], depth: int) -> list[Any]:
+    def _drain(self, value: Any, depth: int) -> list[Any]:
         items: list[Any] = []
         for item in value:
             if len(items) >= MAX_DRAINED:

@@ -108,7 +108,8 @@ class Link:
         if parent.__name__ == name:
             return parent
         if (base, name) not in self.errors:
-            self.errors[base, name] = type(name, (parent,), {})
+            made: Any = type(name, (parent,), {})
+            self.errors[base, name] = made
         return self.errors[base, name]
 
     def _error(self, form: Any) -> BaseException:
