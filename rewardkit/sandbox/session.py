@@ -20,6 +20,8 @@ __all__ = ["Session"]
 
 _CHUNK = 1 << 16
 _GRACE_S = 15.0
+_MAX_STRETCH = 4
+_LEAST_DELAY_S = 0.05
 _F_ADD_SEALS, _ALL_SEALS = 1033, 0b1111
 _LOST = {"error": "the fork server died", "lost": True}
 _KILLED = {"wall": Status.WALL, "output": Status.OUTPUT, "stop": Status.STOPPED}
@@ -70,6 +72,8 @@ class Session:
     _report: dict[str, Any] | None = None
     _stop_sent: bool = False
     _ended: Result | None = None
+    _delay_s: float = 0.0
+    _given_s: float = 0.0
 
     def __post_init__(self) -> None:
         streams = self.streams
@@ -114,8 +118,25 @@ class Session:
             if answer is not None or self._report is not None:
                 return answer
             if not self._step(deadline):
-                self.stop(Status.WALL)
+                given = self._ask_for_delay(_MAX_STRETCH * wall_s)
+                if given < _LEAST_DELAY_S:
+                    self.stop(Status.WALL)
+                deadline += given
         return None
+
+    def _ask_for_delay(self, most_s: float) -> float:
+        # A busy machine must not turn a right program into a late one: what it waited for a
+        # processor since the last answer is given back, up to a bound.
+        self._delay_s = -1.0
+        with contextlib.suppress(OSError):
+            self.host.send(b"delay?")
+        patience = time.monotonic() + _GRACE_S
+        while self._delay_s < 0 and self._report is None and self._step(patience):
+            pass
+        total = min(max(0.0, self._delay_s), most_s)
+        given = total - self._given_s
+        self._given_s = max(self._given_s, total)
+        return given
 
     def stop(self, reason: Status = Status.STOPPED) -> None:
         """Ends the run from outside, with the status given."""
@@ -143,7 +164,8 @@ class Session:
                 pass
             if self._report is None:
                 self.stop()
-        last_call = self.started + self.job.limits.wall_s + _GRACE_S
+        # The server stretches the limit while no processor is free.
+        last_call = self.started + (1 + _MAX_STRETCH) * self.job.limits.wall_s + _GRACE_S
         while self._report is None:
             if not self._step(last_call):
                 self._report = {"error": "the fork server gave no answer in time"}
@@ -223,8 +245,11 @@ class Session:
             data = self.host.recv(_CHUNK)
         except ConnectionResetError:
             data = b""
-        self._poller.unregister(self.host)
         report: dict[str, Any] = json.loads(data) if data else dict(_LOST)
+        if "delay_s" in report:
+            self._delay_s = float(report["delay_s"])
+            return
+        self._poller.unregister(self.host)
         if report.get("status") == signal.SIGKILL and not self._confirmed():
             report = dict(_LOST)
         self._report = report

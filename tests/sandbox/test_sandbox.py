@@ -322,3 +322,15 @@ def test_the_module_prints_the_tier_that_works_here() -> None:
         [sys.executable, "-m", "rewardkit.sandbox"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, "namespaces: 42\n")
+
+
+BUSY = "import time\nwhile time.process_time() < 1.5: pass\nprint('done')"
+
+
+def test_a_busy_machine_does_not_make_a_right_program_late(sandbox: Sandbox) -> None:
+    # Six of them on each processor: none can have its processor second in its second on the clock.
+    count = 6 * len(os.sched_getaffinity(0))
+    job = python(BUSY, limits=Limits(cpu_s=5, wall_s=4))
+    with ThreadPoolExecutor(count) as pool:
+        results = list(pool.map(sandbox.run, [job] * count))
+    assert [result.stdout for result in results] == [b"done\n"] * count

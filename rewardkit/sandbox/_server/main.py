@@ -22,6 +22,8 @@ __all__ = ["serve"]
 _NOBODY = 65534
 _SLACK_TASKS = 32
 _PATIENCE_MS = 4
+_MAX_STRETCH = 4
+_LEAST_DELAY_S = 0.05
 _INNER = (
     linux.CLONE_NEWUSER
     | linux.CLONE_NEWNS
@@ -73,7 +75,10 @@ class Running:
     host: socket.socket
     """The job's own channel: the result goes out, a word to kill comes in, its end means kill."""
     deadline: float
+    wall_s: float
     killed: str = ""
+    given_s: float = 0.0
+    """Seconds by which the deadline was moved, because no processor was free."""
 
 
 class Server:
@@ -144,7 +149,8 @@ class Server:
         job, descriptors = packet
         host = socket.socket(fileno=descriptors[0])
         staged = self.ready.pop(0) if self.ready else stage(self.shape, self.pid_namespace)
-        run = Running(staged, host, time.monotonic() + job["limits"]["wall_s"])
+        wall_s = float(job["limits"]["wall_s"])
+        run = Running(staged, host, time.monotonic() + wall_s, wall_s)
         try:
             messages.send(staged.channel, job, descriptors)
         except OSError:
@@ -173,6 +179,11 @@ class Server:
             word = run.host.recv(64)
         except ConnectionResetError:
             word = b""
+        if word == b"delay?":
+            answer = json.dumps({"delay_s": _delay_s(run.staged.pid)}).encode()
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                run.host.send(answer)
+            return
         self._kill(run, word.decode() or "abandoned")
         if not word:
             self.running.pop(descriptor)
@@ -182,6 +193,13 @@ class Server:
         now = time.monotonic()
         for run in {id(run): run for run in self.running.values()}.values():
             if now >= run.deadline:
+                # Time spent waiting for a processor is not the program's; up to a bound it is given
+                # back, and the limit on processor time ends what is merely slow.
+                delay = min(_delay_s(run.staged.pid), _MAX_STRETCH * run.wall_s)
+                if delay - run.given_s > _LEAST_DELAY_S:
+                    run.deadline += delay - run.given_s
+                    run.given_s = delay
+                    continue
                 run.deadline = now + 3600
                 self._kill(run, "wall")
 
@@ -218,6 +236,17 @@ class Server:
         if staged.work:
             shutil.rmtree(staged.work, ignore_errors=True)
         run.host.close()
+
+
+def _delay_s(init: int) -> float:
+    """Returns how long a run's main process has waited for a processor; 0 if that is unknown."""
+    try:
+        with open(f"/proc/{init}/task/{init}/children", "rb") as file:
+            main = int(file.read().split()[0])
+        with open(f"/proc/{main}/schedstat", "rb") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def serve(control_descriptor: int) -> None:
