@@ -110,15 +110,21 @@ class Session:
         deadline = time.monotonic() + wall_s
         self._write(len(request).to_bytes(4, "little") + request, deadline)
 
-    def answer(self, *, wall_s: float, max_bytes: int) -> bytes | None:
-        """Returns the next frame that the program answers; arguments as for `exchange`."""
+    def answer(self, *, wall_s: float, max_bytes: int, stretch: bool = True) -> bytes | None:
+        """Returns the next frame that the program answers; arguments as for `exchange`.
+
+        Args:
+            wall_s: seconds that it may take.
+            max_bytes: size of the largest answer.
+            stretch: give back the time that the program waited for a free processor.
+        """
         deadline = time.monotonic() + wall_s
         while not self._stop_sent:
             answer = self._take_frame(max_bytes)
             if answer is not None or self._report is not None:
                 return answer
             if not self._step(deadline):
-                given = self._ask_for_delay(_MAX_STRETCH * wall_s)
+                given = self._ask_for_delay(_MAX_STRETCH * wall_s) if stretch else 0.0
                 if given < _LEAST_DELAY_S:
                     self.stop(Status.WALL)
                 deadline += given

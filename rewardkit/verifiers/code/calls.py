@@ -94,7 +94,9 @@ class _Calls:
         return max(0.05, min(self.settings.wall_s, left))
 
     def _answer(self, session: Session) -> Any:
-        answer = session.answer(wall_s=self._wall_s(), max_bytes=_MAX_ANSWER_BYTES)
+        # After a time-out what is left of the task's whole time is not stretched any more.
+        fresh = self.deadline == math.inf
+        answer = session.answer(wall_s=self._wall_s(), max_bytes=_MAX_ANSWER_BYTES, stretch=fresh)
         if answer is None:
             return None
         try:

@@ -128,7 +128,10 @@ class _Encoder:
             number = float.__float__(value)
             return number if math.isfinite(number) else {"f": repr(number)}
         if isinstance(value, str):
-            return str.__str__(value)
+            text = str.__str__(value)
+            if len(text) > MAX_FRAME_BYTES:
+                raise CodecError(f"a text of {len(text)} characters")
+            return text
         return self._encode_other(value, depth + 1)
 
     def _encode_other(self, value: Any, depth: int) -> Any:
@@ -205,6 +208,8 @@ class _Encoder:
 
 
 def _encode_int(number: int) -> Any:
+    if number.bit_length() > 4 * MAX_FRAME_BYTES:
+        raise CodecError(f"an integer of {number.bit_length()} bits")
     return number if -(1 << 53) < number < (1 << 53) else {"i": hex(number)}
 
 
