@@ -105,7 +105,10 @@ def test_a_report_against_another_scoring(source, tmp_path):
         (["IN", "--out", "o.csv"], "must end in .jsonl"),
         (["IN", "--out", "no/o.jsonl"], "the folder no does not exist"),
         (["IN", "--out", "IN"], "is the input itself"),
-        (["IN", "--out", "o.jsonl", "--verifier", "maths"], "no verifier 'maths'. There are: code, math"),
+        (
+            ["IN", "--out", "o.jsonl", "--verifier", "maths"],
+            "no verifier 'maths'. There are: code, math",
+        ),
         (
             ["IN", "--out", "o.jsonl", "-o", "nope=1"],
             "has no option 'nope'. Its options: fold_case",
