@@ -10,10 +10,12 @@ from rewardkit.errors import RewardkitError
 from rewardkit.reward import Gate, Reward, RewardResult, Shaper
 from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
+from rewardkit.verifiers.code import CodeVerifier
 from rewardkit.verifiers.math import MathVerifier
 
 __all__ = [
     "AnswerPolicy",
+    "CodeVerifier",
     "Completion",
     "Gate",
     "Json",

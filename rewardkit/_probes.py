@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Finding", "ProgramProbe", "PythonProbe"]
+__all__ = ["Finding", "ProgramProbe", "PythonProbe", "SandboxProbe"]
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+[-+.\w]*")
 
@@ -93,6 +93,20 @@ class ProgramProbe:
         if self.expect not in output:
             return Finding(False, version, f"answered {output.strip()[:80]!r}")
         return Finding(True, version)
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxProbe:
+    """Runs a program in the sandbox and reports the tier of isolation that held it."""
+
+    timeout_s: float = 60.0
+
+    def __call__(self) -> Finding:
+        """Returns the tier as the version."""
+        done = _run((sys.executable, "-m", "rewardkit.sandbox"), Path.cwd(), self.timeout_s)
+        tier, _, answer = done.output.strip().partition(": ")
+        works = not done.error and answer == "42"
+        return Finding(works, tier if works else "", done.error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from rewardkit._install import EXTRAS, install_command, require_extra
-from rewardkit._probes import Finding, ProgramProbe, PythonProbe
+from rewardkit._probes import Finding, ProgramProbe, PythonProbe, SandboxProbe
 from rewardkit.errors import ConfigError
 
 __all__ = [
@@ -129,6 +129,12 @@ ENGINES: tuple[Engine, ...] = (
             "datasets",
             "import datasets as d; assert d.Dataset.from_dict({'x': [42]})[0] == {'x': 42}",
         ),
+    ),
+    Engine(
+        "sandbox",
+        "code: the tier in which programs run",
+        "allow user namespaces (below), or use a kernel with Landlock (5.13)",
+        SandboxProbe(),
     ),
     Engine(
         "user namespaces",

@@ -12,7 +12,7 @@ ROOT = Path(rewardkit.__file__).parent
 LAYERS = [
     {"_version", "_install", "_shadow", "errors"},
     {"verdict", "completion", "_braces"},
-    {"verifier", "answer", "fences", "runtime", "sandbox"},
+    {"verifier", "answer", "_answer_hedges", "_answer_marks", "fences", "runtime", "sandbox"},
     {"verifiers"},
     {"reward", "_reward_result", "_reward_terms", "datasets", "_probes", "engines"},
     {"scoring"},

@@ -3,7 +3,6 @@
 import base64
 import json
 import time
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +115,8 @@ class _HttpBackend:
         return Result(status=Status.FAILED, isolation=self.name, detail=detail)
 
     def _post(self, body: dict[str, Any], timeout_s: float) -> Any:
+        import urllib.request  # It loads a dozen modules that no other backend needs.
+
         request = urllib.request.Request(
             self.url + self.path,
             data=json.dumps(body).encode(),
