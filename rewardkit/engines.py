@@ -133,7 +133,7 @@ ENGINES: tuple[Engine, ...] = (
     Engine(
         "sandbox",
         "code: the tier in which programs run",
-        "allow user namespaces (below), or use a kernel with Landlock (5.13)",
+        "sysctl -w kernel.unprivileged_userns_clone=1  # or a kernel with Landlock",
         SandboxProbe(),
     ),
     Engine(

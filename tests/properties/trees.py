@@ -1,4 +1,4 @@
-"""Random expressions: how they are written in LaTeX and in plain text, and what sympy says they are worth."""
+"""Random expressions: how they are written, in LaTeX and in plain text, and what they are worth."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,7 +52,7 @@ def _arithmetic(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
     return (
         st.tuples(st.sampled_from(["add", "sub", "mul", "div"]), pairs).map(lambda p: Tree(*p))
         | inner.map(lambda a: Tree("neg", (a,)))
-        | st.tuples(inner, st.integers(-3, 4)).map(lambda p: _power(*p))
+        | st.tuples(inner, st.sampled_from([-3, -2, -1, 1, 2, 3, 4])).map(lambda p: _power(*p))
     )
 
 
@@ -184,7 +184,7 @@ class _Writer:
         # −2·3 is −6 whichever binds first, so a sign may lead but not follow.
         first, second = self.write(left, _PRODUCT), self.write(right, _POWER)
         touching = second[0].isalpha() or second[0] in "(\\"
-        mixed = second.startswith("\\frac") or second.startswith("\\dfrac")
+        mixed = second.startswith(("\\frac", "\\dfrac"))
         if touching and not mixed and self.random.random() < 0.4:
             return f"{first} {second}"
         return first + self.times() + second
@@ -234,6 +234,9 @@ class _Latex(_Writer):
 
 
 class _Plain(_Writer):
+    def level(self, tree: Tree) -> int:
+        return _POWER if tree.kind == "root" else super().level(tree)
+
     def times(self) -> str:
         return self.pick("*", " * ", "·", "×")
 
@@ -244,7 +247,8 @@ class _Plain(_Writer):
                 return self.pick("pi", "π") if tree.text == "pi" else "e"
             case "div":
                 slash = self.pick("/", " / ", "÷")
-                return f"{self.write(tree.parts[0], _PRODUCT)}{slash}{self.write(tree.parts[1], _POWER)}"
+                top, bottom = self.write(tree.parts[0], _PRODUCT), self.write(tree.parts[1], _POWER)
+                return f"{top}{slash}{bottom}"
             case "pow":
                 exponent = self.pick(f"({tree.text})", tree.text)
                 return f"{self.write(tree.parts[0], _ATOM)}{self.pick('^', '**')}{exponent}"
