@@ -23,7 +23,7 @@ __all__ = ["Judged", "Timed", "descendants", "judge", "resident_kib", "time_pass
 MARKERS = (Path("/tmp/rewardkit_marker"), Path("/tmp/rkpwned"))
 """What the injected code of the labelled cases makes when it runs."""
 START_S = 120.0
-PASS_S = 900.0
+PASS_S = 3_600.0
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _context = multiprocessing.get_context("spawn")
 
