@@ -2,21 +2,40 @@
 
 import re
 
-__all__ = ["denial_before", "hedge_after", "is_corrected", "is_resolved", "squeezed"]
+__all__ = [
+    "denial_after",
+    "denial_before",
+    "is_corrected",
+    "is_resolved",
+    "offered_after",
+    "squeezed",
+]
 
 _SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])|\\[,;! ]|\$|\*\*|\.$")
-_AFTER = re.compile(
-    r"[\s$.,;:!)\]}*_\"]*(?:\\[)\]])?[\s.,;:!*_(]*(?:so\s+)?"
-    r"(?:(?:and\s*/\s*)?or\b(?!\s+(?:equivalently|in\s+other\s+words|rather|approximately|about|≈|as\s+a))"
-    r"|(?:alternatively|possibly|perhaps|maybe|otherwise)\b|as\s+an\s+alternative\b)"
-    r"|[\s$*]*(?:\\\))?\s*(?:[,;/|&~:.]|\\quad|\\qquad)+\s*(?:or\s+)?\$-?\d[\d.]*\$|\s*[,;/|&]\s*-?\d+(?:\.\d+)?\s*(?:[,;/|&]|or\b|$)"
-    r"|[\s$*)]*\?|[\s$*]*(?:is|was)\s+(?:wrong|incorrect|not\b)",
+_VALUE = (
+    r"(?P<{0}>\$[^$\n]{{1,80}}\$|\\\([^\n]{{1,80}}?\\\)|\\boxed\{{[^\n]{{1,80}}?\}}"
+    r"|-?\d[\d.,/]*(?:\s*\\?%|\s+[a-z]{{3,12}}\b)?|\b[A-J]\b(?!\s+[a-z]))"
+)
+"""A value in running text, under a name."""
+_CLOSERS = r"[\s$.,;!)\]}*_\"]*(?:\\[)\]])?[\s.,;!*_(]*"
+"""What may stand between an answer and the next word."""
+_OFFER = re.compile(
+    rf"{_CLOSERS}(?:so\s+)?(?:(?:and\s*/\s*)?or|alternatively|possibly|perhaps|maybe|otherwise|as\s+an\s+alternative)\b"
+    rf"[^.\n$\d]{{0,30}}?{_VALUE.format('a')}"
+    r"|[ \t$*]*(?:\\\))?[ \t]*(?:[,;/|&~:.]|\\q?quad)+[ \t]*(?:or\s+)?(?P<b>\$-?\d[\d.]*\$)[ \t]*\.?[ \t]*(?:$|\n|[;|&~$])"
+    r"|[ \t]*[,;/|&][ \t]*(?P<c>-?\d+(?:\.\d+)?)[ \t]*(?:[,;/|&]|or\b|\.?$)"
+    r"|\*\*[ \t]*(?P<d>-?\d+(?:\.\d+)?)[ \t]*\.?$",
     re.IGNORECASE,
 )
 _DOUBT = re.compile(
-    r"\b(?:it|this|that|which|or|but)\b[^.\n]{0,20}\b(?:might|could|may)\s+(?:also\s+|instead\s+|well\s+)?be\b|"
-    r"\bI(?:'m| am)\s+(?:not\s+(?:sure|certain)|unsure|guessing)\b|\bcannot\s+decide\b|\bjust\s+a\s+guess\b|"
-    r"\b(?:actually|wait|no),?\s[^.\n]{0,40}\b(?:it\s+is|it's|should\s+be|must\s+be)\s+\$?-?\d",
+    rf"\b(?:might|could|may)\s+(?:also\s+|instead\s+|well\s+)?be\s+{_VALUE.format('a')}"
+    rf"|\b(?:actually|wait|no),?\s[^.\n]{{0,40}}\b(?:it\s+is|it's|should\s+be|must\s+be)\s+{_VALUE.format('b')}",
+    re.IGNORECASE,
+)
+_DENIAL_AFTER = re.compile(
+    r"[\s$*)]*\?|[\s$*]*(?:is|was)\s+(?:wrong|incorrect|not\s+(?:right|correct|the\s+answer|it)\b)"
+    r"|[\s$.,;*)]*(?:but\s+)?I(?:'m| am)\s+(?:not\s+(?:sure|certain)|unsure|guessing)\b(?!\s+why)"
+    r"|.{0,60}?\b(?:I\s+)?cannot\s+decide\b|.{0,40}?\bjust\s+a\s+guess\b",
     re.IGNORECASE,
 )
 _DOUBT_CHARS = 120
@@ -30,12 +49,13 @@ _BEFORE = re.compile(
 _BEFORE_CHARS = 40
 _CORRECTION = re.compile(
     r"\b(?:wait|actually|no,|incorrect|wrong|mistake|correction|instead|redo(?:ing)?|scratch\s+that|recheck(?:ing)?|re-check|"
-    r"not\s+right|dropped|forgot|missed|error|oops|hmm|reconsider)\b",
+    r"not\s+right|dropped|forgot|missed|error|oops|hmm|reconsider|hold\s+on|second\s+thought|re-?exam\w*|double.?check\w*|corrected)\b",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(
     r"\b(?:final(?:ly)?|therefore|thus|hence|so|answers?|total|altogether|overall|adding|summing|combin\w+|conclu\w+|"
-    r"result(?:s|ing)?|in\s+all|together|result)\b|答案|所以|因此|最终",
+    r"result(?:s|ing)?|in\s+all|together|sum|product|difference|steps?|valid|extraneous|request\w*|asked|required|"
+    r"desired|then|next|only|want(?:ed)?|need(?:ed)?)\b|答案|所以|因此|最终",
     re.IGNORECASE,
 )
 _SAME = re.compile(
@@ -50,13 +70,15 @@ def squeezed(text: str) -> str:
     return _SPACE.sub("", text.strip())
 
 
-def hedge_after(text: str, end: int) -> str:
-    """Returns why the text after an answer takes it back or offers another one, or ''."""
-    if _AFTER.match(text, end, end + 400):
-        return "another answer is offered beside it"
-    if _DOUBT.search(text, end, end + _DOUBT_CHARS):
-        return "the answer is doubted in the same breath"
-    return ""
+def offered_after(text: str, end: int) -> str:
+    """Returns another answer that the text right after one offers, or ''. It may be the same value."""
+    found = _OFFER.match(text, end, end + 400) or _DOUBT.search(text, end, end + _DOUBT_CHARS)
+    return next((g for g in found.groups() if g), "") if found else ""
+
+
+def denial_after(text: str, end: int) -> str:
+    """Returns why the text right after an answer takes it back, or ''."""
+    return "the answer is taken back" if _DENIAL_AFTER.match(text, end, end + 200) else ""
 
 
 def denial_before(text: str, start: int) -> str:

@@ -49,7 +49,7 @@ _JSON_FIELD = re.compile(
     re.IGNORECASE,
 )
 _LABELS = (
-    r"(?:the\s+)?(?:final\s+|correct\s+)?answer(?:\s+is)?|final\s+result|答案|最终答案|答え|正解|정답|답|antwort|endergebnis|"
+    r"(?:the\s+)?(?:final\s+|correct\s+)?answer(?:\s+is)?|final\s+result|答案|最终答案|答|故选|答え|正解|정답|답|antwort|endergebnis|"
     r"respuesta(?:\s+final)?|réponse(?:\s+finale)?|resposta(?:\s+final)?|risposta(?:\s+finale)?|ответ|odpowiedź|cevap"
 )
 _LINE = re.compile(
@@ -60,14 +60,14 @@ _LINE = re.compile(
 )
 _SHORT_LABEL = re.compile(r"^[ \t]*A:[ \t]*(\S[^\n]*)$", re.MULTILINE)
 _PHRASE = re.compile(
-    r"(?:answer|correct\s+(?:option|choice)|right\s+(?:option|choice)|option|result)\s+(?:to\s+[^.\n]{1,60}\s+)?"
-    r"(?:is|are|equals|becomes|would\s+be|must\s+be|should\s+be)\b\s*:?\s*(?:(?:option|choice|simply|just|thus|therefore|exactly)\b\s*)?|"
-    r"(?:答案是|答案为|答案為|结果是|答えは|antwort\s+(?:ist|lautet)|respuesta\s+es|réponse\s+est|resposta\s+é|"
+    r"(?:answers?|correct\s+(?:option|choice)|right\s+(?:option|choice)|option|result)\s+(?:to\s+[^.\n]{1,60}\s+)?"
+    r"(?:is|are|equals|becomes|would\s+be|must\s+be|should\s+be)\b\s*:?\s*(?:(?:option|choice|simply|just|thus|therefore|exactly|also|donc|entonces|por\s+tanto)\b\s*)?|"
+    r"(?:答案是|答案为|答案為|结果是|答えは|antwort\s+(?:ist|lautet)|respuesta\s+(?:correcta\s+|final\s+)?es|故选\s*|réponse\s+est|resposta\s+é|"
     r"risposta\s+è|ответ\s+равен)\s*[:：]?\s*",
     re.IGNORECASE,
 )
 _CUT = re.compile(
-    r"\.(?=\s|$)(?!\s*\d)|[。!?！？](?=\s|$)|\n|\*\*|,?\s+(?:not|rather\s+than|instead\s+of|because|since|which|as|so)\s|\s+\((?=[A-Za-z]{3})|[,;]\s+(?:and|but)\s+(?:not|the|we|this|it)\b"
+    r"\.(?=\s|$)(?!\s*\d)|[。?！？](?=\s|$)|!(?=\s+[A-Z]|\s*$)|\n|\*\*|,?\s+(?:not|rather\s+than|instead\s+of|because|since|which|as|so)\s|\s+\((?=[A-Za-z]{3})|[,;]\s+(?:and|but)\s+(?:not|the|we|this|it)\b"
 )
 _CONTINUES = re.compile(
     r"\s*(?:[a-z%°,;=<>≤≥≈∪+/€£(-]|\\(?:text|%|pm|cup)|\$[^$\n]+\$|\\\((?!\\(?:blacksquare|square|Box|qed)))"
@@ -268,12 +268,18 @@ def _cut_sentence(text: str, low: int, high: int) -> tuple[int, int]:
             return low, at
     else:
         at = low
+    line = text.rfind("\n", 0, low) + 1
     for _ in range(_MAX_FORMULAS):
         cut = _CUT.search(text, at, high)
         formula = _FORMULA.search(text, at, high)
-        if formula is None or (cut is not None and cut.start() < formula.start()):
+        if formula is not None and (cut is None or formula.start() <= cut.start()):
+            at = formula.end()
+        elif (
+            cut is not None and cut.group() == "**" and not text.count("**", line, cut.start()) % 2
+        ):
+            at = cut.end()  # It opens bold text within the answer.
+        else:
             break
-        at = formula.end()
     else:
         cut = None
     return low, cut.start() if cut else high

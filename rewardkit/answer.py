@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rewardkit._answer_hedges import (
+    denial_after,
     denial_before,
-    hedge_after,
     is_corrected,
     is_resolved,
+    offered_after,
     squeezed,
 )
 from rewardkit._answer_marks import (
@@ -74,6 +75,8 @@ class AnswerSpan:
     detail: str = ""
     rivals: tuple[str, ...] = ()
     """All different commitments of the final part in order, the graded one among them."""
+    contested: bool = False
+    """Several answers compete; they are one if all `rivals` turn out to be the same value."""
 
 
 _MAX_CHARS = 1_000_000
@@ -96,12 +99,14 @@ _CONCLUSION = re.compile(
     r"\b(?:so|therefore|thus|hence|is|are|was|equals|get|gets|find|have|has|total|makes?|leaves?|gives?|need|needs|cost|costs)\b|=|∴",
     re.IGNORECASE,
 )
-_MATH_SPAN = re.compile(r"\$\$?([^$]+)\$\$?|\\((.+?)\\)|\\[(.+?)\\]", re.DOTALL)
+_MATH_SPAN = re.compile(r"\$\$?([^$]+)\$\$?(?!\d)|\\((.+?)\\)|\\[(.+?)\\]", re.DOTALL)
 _VALUE = re.compile(r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?")
 _QUALIFIED = re.compile(
-    r"\b(?:not|n't|between|more\s+than|less\s+than|fewer\s+than|greater\s+than|at\s+(?:least|most)|or|up\s+to|over|under|about|roughly)\b|n't\b",
+    r"\b(?:not|n't|between|more\s+than|less\s+than|fewer\s+than|greater\s+than|at\s+(?:least|most)|or|up\s+to|(?<!left\s)over|under|about|roughly)\b|n't\b",
     re.IGNORECASE,
 )
+_WHOLE = 24
+"""Characters up to which a completion of one line is taken to be nothing but its answer."""
 _ASIDE = re.compile(r"\s\([^()]{3,200}\)")
 _NUMBERED = re.compile(
     r"\b(?:chapter|day|step|part|case|question|problem|example|page|line|row|figure|left\s+of|out\s+of)\s+$",
@@ -111,6 +116,8 @@ _NUMBERED = re.compile(
 _JOINED = re.compile(r"\d\s*(?:,\s*(?:and\s+)?|\s[a-z]+\s+and\s+)$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。]\s+(?=[^\d\s])|\n+")
 _MAX_RIVALS = 64
+_MAX_CONTESTED = 8
+"""Competing answers that are compared with each other; more are a spray."""
 _FAR = 200
 """Characters after which an earlier phrase is another matter."""
 _BARE_VALUE = re.compile(
@@ -173,22 +180,31 @@ def _choose(text: str, found: list[Found], policy: AnswerPolicy) -> AnswerSpan:
         later = find_phrase(text, last.outer_end)
         if later is not None and _BARE_VALUE.match(later.text):
             found, last = [*found, later], later
-    rivals = tuple(dict.fromkeys(f.text.strip() for f in _uncorrected(text, found)))
+    rivals = [f.text.strip() for f in _uncorrected(text, found)]
     conflict = _conflict(text, found, policy) if len(found) > 1 else ""
-    conflict = conflict or _undone(text, last)
-    if conflict:
-        return _ambiguous(last, conflict, rivals)
-    return AnswerSpan(last.text.strip(), last.start, last.end, last.marker, rivals=rivals)
+    return _settled(text, last, rivals, conflict)
 
 
-def _undone(text: str, found: Found) -> str:
-    """Returns why the words around an answer deny it, doubt it or offer another, or ''."""
+def _settled(text: str, found: Found, rivals: list[str], conflict: str) -> AnswerSpan:
+    """Returns the span, unless the words around it deny it or offer another answer."""
     end = found.outer_end if found.marker in ("box", "tag") else found.end
-    return denial_before(text, found.outer_start) or hedge_after(text, end)
-
-
-def _ambiguous(found: Found, why: str, rivals: tuple[str, ...]) -> AnswerSpan:
-    return AnswerSpan(None, found.start, found.end, found.marker, Reason.AMBIGUOUS, why, rivals)
+    offered = offered_after(text, end)
+    if offered:
+        conflict, rivals = conflict or "another answer is offered beside it", [*rivals, offered]
+    denial = denial_before(text, found.outer_start) or denial_after(text, end)
+    shown = tuple(dict.fromkeys(rivals))
+    if denial or conflict:
+        return AnswerSpan(
+            None,
+            found.start,
+            found.end,
+            found.marker,
+            Reason.AMBIGUOUS,
+            denial or conflict,
+            shown,
+            contested=not denial and len(shown) <= _MAX_CONTESTED,
+        )
+    return AnswerSpan(found.text.strip(), found.start, found.end, found.marker, rivals=shown)
 
 
 def _uncorrected(text: str, found: list[Found]) -> list[Found]:
@@ -222,29 +238,30 @@ def _weaker(text: str, start: int, policy: AnswerPolicy) -> AnswerSpan:
     """Returns the answer of a text without a commitment: a phrase, a bold line, a last value."""
     found = (find_phrase(text, start) or find_bold_line(text, start)) if policy.phrases else None
     if found is not None:
-        conflict = _undone(text, found) or _other_phrase(text, start, found)
-        if conflict:
-            return _ambiguous(found, conflict, (found.text,))
-        return AnswerSpan(found.text, found.start, found.end, found.marker, rivals=(found.text,))
+        earlier = _other_phrase(text, start, found)
+        conflict = "two different answers in words" if earlier else ""
+        return _settled(text, found, [*earlier, found.text], conflict)
     if policy.last_expression:
         return _last_value(text, start)
     return AnswerSpan(None, reason=Reason.NO_ANSWER, detail="nothing commits to an answer")
 
 
-def _other_phrase(text: str, start: int, found: Found) -> str:
-    """Returns why a phrase is no answer: one before it says otherwise, and nothing is said between."""
-    if found.marker != "phrase":
-        return ""
-    earlier = find_phrase(text, start, found.outer_start)
-    if earlier is None or squeezed(earlier.text) == squeezed(found.text):
-        return ""
+def _other_phrase(text: str, start: int, found: Found) -> list[str]:
+    """Returns the answer of an earlier phrase that says otherwise, if nothing is said between."""
+    earlier = find_phrase(text, start, found.outer_start) if found.marker == "phrase" else None
+    if earlier is None or not all(_BARE_VALUE.match(f.text) for f in (earlier, found)):
+        return []
     between = text[earlier.end : found.outer_start]
-    return "" if len(between) > _FAR or is_resolved(between) else "two different answers in words"
+    same = squeezed(earlier.text) == squeezed(found.text)
+    return [] if same or len(between) > _FAR or is_resolved(between) else [earlier.text]
 
 
 def _last_value(text: str, start: int) -> AnswerSpan:
     """Returns the last value of the last sentence, if the text ends as finished texts do."""
     body = text[start:].rstrip()
+    if len(body.strip()) <= _WHOLE and not any(c in body.strip() for c in "\n?"):
+        low = start + len(body) - len(body.lstrip())
+        return AnswerSpan(body.strip(), low, start + len(body), "last", rivals=(body.strip(),))
     if body[-1] not in ".!?。$)]}%*`\"'" and not body[-1].isdigit():
         return AnswerSpan(None, reason=Reason.TRUNCATED, detail="the text stops in mid-sentence")
     nothing = AnswerSpan(None, reason=Reason.NO_ANSWER, detail="nothing commits to an answer")

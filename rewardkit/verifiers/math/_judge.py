@@ -41,6 +41,7 @@ from rewardkit.verifiers.math._rewrite import free_symbols, walk
 from rewardkit.verifiers.math._rules_values import is_unevaluated
 from rewardkit.verifiers.math._scalar import Scalar, compare_scalars, is_literal
 from rewardkit.verifiers.math._text_forms import (
+    denies,
     means_empty,
     normal_text,
     plain_text,
@@ -55,16 +56,24 @@ from rewardkit.verifiers.math._text_forms import (
 __all__ = ["Judgement", "judge"]
 
 _SYMBOLIC = (Num, Sym, Const, Add, Mul, Div, Neg, Pow, Percent, Call, BigOp)
+_OPTION_LABEL = re.compile(
+    r"^\s*(?:\\(?:text|textbf|mathrm|mathbf)\s*\{\s*)?\([A-J]\)\s*\}?\s*:?\s*(?=[\d\\$.-])"
+)
 _LABEL_LIKE = re.compile(r"[A-Za-z0-9]\s*[):]|[A-Za-z]{3}")
 _BARE_WORD = re.compile(r"(?!pi$)[A-Za-z]{2,3}")
 """Letters without an operator are compared as they stand: net is not ten."""
+_ASIDE = re.compile(r"\([^()\d]{3,80}\)|,\s*as\s+\w+$")
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBER = re.compile(
+    r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?\s*%?(?![\w^=+*/<>])|\\frac\{\d+\}\{\d+\}"
+)
 _PLACEHOLDER = re.compile(
     r"^(?:|\?+|\.{2,}|…|-+|_+|answer|your answer|final answer|see above|nan|none|null|undefined|unknown|tbd|n/a|todo|"
     r"x|the answer|result|value)$",
     re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
+    r"\\(?:write18|immediate|input|include|openout|csname|def)\b|__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
 _TAKEN_BACK = re.compile(
     r"\b(?:yes|no|true|false|or|maybe|perhaps|not|kidding|wrong|unsure|unlikely|nope|nah|hardly|incorrect|but)\b|\d",
@@ -119,6 +128,8 @@ def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: st
     if len(span) > MAX_ANSWER_CHARS:
         return _oversized(reference, span)
     cleaned = clean(strip_lead_in(span, long=reference.kind == "math"))
+    if reference.kind == "math":
+        cleaned = _OPTION_LABEL.sub("", cleaned)
     canonical = squeeze(cleaned)
     if canonical and canonical == reference.canonical:
         return Judgement(equal("canonical", "the same text"), Reason.MATCH)
@@ -175,6 +186,8 @@ def _judge_words(reference: MathReference, cleaned: str, plain: str) -> Judgemen
     match reference.kind:
         case "options":
             letters = read_options(plain)
+            if letters is None and reference.readings:
+                return _judge_math(reference, cleaned, plain, False, "")
             if letters is None:
                 return _mismatch("words", "no option letter")
             if set(letters) == set(reference.value):
@@ -270,6 +283,8 @@ def _answer_nodes(
     wanted = reference.readings[0]
     if isinstance(wanted, Const) and wanted.name == "empty" and means_empty(plain):
         return [wanted], _mismatch("words", "")
+    if plain.isalpha() and (spelled := read_number_words(plain)) is not None:
+        return [Num(spelled)], _mismatch("words", "")
     labelled = read_labelled(cleaned, Reading()) if _LABEL_LIKE.search(cleaned) else None
     if labelled is not None:
         return [labelled], _mismatch("structure", "")
@@ -290,7 +305,7 @@ def _answer_nodes(
         spelled = read_number_words(plain)
         if spelled is not None:
             return [Num(spelled)], problem
-        trimmed = _spelled_quantity(plain)
+        trimmed = _spelled_quantity(plain) or _number_in_words(wanted, plain)
         if trimmed is not None:
             return [trimmed], problem
         if means_empty(plain):
@@ -308,6 +323,23 @@ def _spelled_quantity(plain: str) -> Node | None:
     head, _, noun = plain.rpartition(" ")
     spelled = read_number_words(head) if head else None
     return Quantity(Num(spelled), noun) if spelled is not None else None
+
+
+def _number_in_words(wanted: Node, plain: str) -> Node | None:
+    """Returns the only number of a short sentence such as `There are 42 pages`."""
+    bare = wanted.body if isinstance(wanted, Quantity) else wanted
+    text = _ASIDE.sub(" ", plain)
+    words = _WORD.findall(text)
+    numbers = _NUMBER.findall(text)
+    if not is_literal(bare) or len(numbers) != 1 or not 0 < len(words) <= 16:
+        return None
+    rest = " ".join(word for word in words if len(word) > 1)
+    if rest and (denies(rest) or any(read_number_words(w) is not None for w in words)):
+        return None
+    try:
+        return read_math(clean(numbers[0].rstrip(",.")), Reading())
+    except (NotMathError, TooLargeError):
+        return None
 
 
 def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:

@@ -52,6 +52,8 @@ _DOUBLED = re.compile(r"\\{2,}(?=[A-Za-z])")
 _DECIMAL_BRACE_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
 _THIN_GROUP = re.compile(r"(?<=\d)(?:\\[,;: ]|~)(?=\d{3}(?!\d))")
 _LETTER_TIMES = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
+_DOLLAR = re.compile(r"(?<!\\)\$")
+_WORDS_INSIDE = re.compile(r"(?<![\\A-Za-z{])[a-z]{3,}\b(?!\s*\()|^\s|\s$")
 _WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 
@@ -85,9 +87,22 @@ def clean(text: str) -> str:
     if "{,}" in text:
         text = _DECIMAL_BRACE_COMMA.sub(",", text).replace("{,}", ".")
     text = _unwrap(text.strip())
+    if "$" in text:
+        text = _without_inner_dollars(text)
     if text.endswith("\\") and not text.endswith("\\\\"):
         text = text[:-1].rstrip()
     return _BASE_WORDS_AFTER.sub(r"(\1)_{\2}", text) if "base" in text else text
+
+
+def _without_inner_dollars(text: str) -> str:
+    """Returns `$2$ and $-5$` without its math delimiters; in `$2 and $5` they are currency."""
+    places = [m.start() for m in _DOLLAR.finditer(text)]
+    if not places or len(places) % 2:
+        return text
+    inside = [text[a + 1 : b] for a, b in zip(places[::2], places[1::2], strict=True)]
+    if any(not part.strip() or _WORDS_INSIDE.search(part) for part in inside):
+        return text
+    return _DOLLAR.sub(" ", text).strip()
 
 
 def _unwrap(text: str) -> str:
@@ -142,7 +157,8 @@ _BASE_WORDS = {
     "eleven": 11, "twelve": 12, "sixteen": 16, "bin": 2, "oct": 8, "dec": 10, "hex": 16,
 }  # fmt: skip
 _COMMAND = re.compile(r"\\([A-Za-z]+\*?|.)", re.DOTALL)
-_WORD = re.compile(r"[A-Za-z]+")
+_WORD = re.compile(r"[A-Za-z]+(?![^\W\d_A-Za-z])")
+_OTHER_WORD = re.compile(r"[^\W\d_]+")
 _GROUP_COMMANDS = FONT_COMMANDS | {
     "text",
     "mathrm",
@@ -374,7 +390,12 @@ class _Lexer:
     def scan_word(self) -> None:
         found = _WORD.match(self.text, self.at)
         if not found:
-            raise NotMathError(f"a letter outside the grammar: {self.text[self.at]!r}")
+            other = _OTHER_WORD.match(self.text, self.at)
+            if not other:
+                raise NotMathError(f"a letter outside the grammar: {self.text[self.at]!r}")
+            self.emit("prose", other.group())
+            self.at = other.end()
+            return
         if found.group()[0] in "ABCDEFabcdef" and (based := _scan_based(self.text, self.at)):
             self.emit("num", "", based[0])
             self.at = based[1]

@@ -44,6 +44,11 @@ _SET_OPERATORS = {"cup": "cup", "cap": "cap", "setminus": "minus", "bigcup": "cu
 _QUANTIFIER_WORDS = frozenset(
     "all any every some each that real integer integers numbers is an positive".split()
 )
+_NEVER_UNITS = ("and", "or", "to", "mod", "otherwise")
+_JOINING = {
+    **dict.fromkeys(("oder", "ou", "或", "или", "o", "lub"), "or"),
+    **dict.fromkeys(("und", "et", "y", "和", "и", "e"), "and"),
+}
 _CONDITIONS = {"for", "where", "with", "if", "when", "such", "provided"}
 
 
@@ -74,6 +79,8 @@ class _Parser(AtomParser):
         """
         token = self.peek
         word = token.value.lower() if token.kind in ("word", "prose", "cmd") else ""
+        if token.kind == "prose":
+            word = _JOINING.get(word, word)
         if word in ("and", "or"):
             self.take()
             return word
@@ -318,7 +325,7 @@ class _Parser(AtomParser):
             return not isinstance(node, Quantity)
         if token.kind == "prose":
             word = token.value.lower()
-            return word not in _CONDITIONS and word not in ("and", "or", "to", "mod", "otherwise")
+            return word not in _CONDITIONS and _JOINING.get(word, word) not in _NEVER_UNITS
         if token.kind == "word":
             word = token.value
             if word == "in" and self.tokens[self.at + 1].kind not in ("end", "num"):
@@ -341,7 +348,7 @@ class _Parser(AtomParser):
             token = self.peek
             word = token.value.lower()
             if token.kind in ("prose", "word"):
-                if word in ("and", "or", "to") or word in _CONDITIONS:
+                if _JOINING.get(word, word) in _NEVER_UNITS or word in _CONDITIONS:
                     break
                 if token.kind == "word" and not (
                     is_unit_word(token.value) or word in SCALES or words
@@ -381,6 +388,8 @@ class _Parser(AtomParser):
                 self.take()  # a.m., sq. ft.
             else:
                 break
+        if words and isinstance(node, Quantity):
+            return node  # $18 per day, $42 each: the currency is the unit.
         return Quantity(node, " ".join(words)) if words else node
 
     def unit_power(self) -> str:

@@ -26,6 +26,7 @@ from rewardkit.verifiers.math._nodes import (
     Node,
     Num,
     PlusMinus,
+    Quantity,
     Ratio,
     Seq,
     Sym,
@@ -48,6 +49,7 @@ from rewardkit.verifiers.math._text_forms import (
     split_labels,
     strip_lead_in,
 )
+from rewardkit.verifiers.math._units import parse_unit
 
 __all__ = ["Kind", "MathReference", "compile_reference", "read_math", "reference_text", "squeeze"]
 
@@ -57,6 +59,10 @@ _TRUTHS = {"yes": "yes", "no": "no", "true": "true", "false": "false"}
 _BOX_POLICY = AnswerPolicy(box_only=True)
 _SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
 _EULER_OR_EXPONENT = re.compile(r"\d[eE][+-]\d")
+_OPTION_LABEL = re.compile(r"^.*?\([A-J]\)\s*\}?\s*(?:\\ )?\s*")
+_PLAIN_UNIT = re.compile(
+    r"-?\d[\d.,]*\s+([A-Za-z]{1,3}(?:\^-?\d)?(?:\s*[/*·]\s*[A-Za-z]{1,3}(?:\^\{?-?\d\}?)?)*)"
+)
 _CAPITALS = re.compile(r"[A-Z]{2,}|[A-Z]{1,2}[a-z]?(?:_?\{?\d\}?[A-Z][a-z]?|[A-Z]_?\{?\d\}?)+")
 """HTH, NW, ABC, H_2O: letters whose order counts, not a product."""
 _GROUPING = re.compile(r"\d,\d{3}")
@@ -186,6 +192,11 @@ def _compile(text: str, tolerance: Tolerance) -> MathReference:
         r"\(?[a-dA-J]\)?|\(?[A-J]\)?(?:\s*(?:,|;|and|&)+\s*(?:and\s+)?\(?[A-J]\)?)*", plain
     ):
         return made("options", value=read_options(plain))
+    labelled_option = re.fullmatch(r"\(([A-J])\)\s*(\S.*)", plain)
+    if labelled_option:
+        value = clean(_OPTION_LABEL.sub("", cleaned))
+        readings, _ = _readings(value, plain_text(value))
+        return made("options", value=(labelled_option[1],), readings=readings)
     truth = _TRUTHS.get(normal_text(plain))
     if truth:
         return made("truth", value=truth)
@@ -219,6 +230,10 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
     """Returns the ways to read a reference as mathematics, and why there is none."""
     if means_empty(plain):
         return (Const("empty"),), ""
+    unit = _PLAIN_UNIT.fullmatch(cleaned)
+    if unit and parse_unit(unit[1]).dimension and not parse_unit(unit[1]).noun:
+        number, words = cleaned.split(maxsplit=1)
+        return (Quantity(read_math(number, Reading()), words), read_math(cleaned, Reading())), ""
     spelled = read_number_words(plain)
     if spelled is not None:
         return (Num(spelled),), ""

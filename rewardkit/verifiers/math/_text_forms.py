@@ -15,6 +15,7 @@ _NAMED_SETS = {
 __all__ = [
     "Clock",
     "Date",
+    "denies",
     "means_empty",
     "normal_text",
     "plain_text",
@@ -64,12 +65,22 @@ _LONG_LEAD_IN = re.compile(
 )
 
 
+_DENYING = re.compile(
+    r"\b(?:or|maybe|perhaps|possibly|if|unless|isn|wasn|don|doesn|cannot|unsure|sure|guess|either|neither|nor|between|"
+    r"squared|cubed|doubled|tripled|dozen|hundred|thousand|million|billion|percent|plus|factorial)\b",
+    re.IGNORECASE,
+)
 _TWISTED = re.compile(
     r"\b(?:wrong|incorrect|not|never|square|squared|cube|root|half|twice|double|triple|minus|plus|times|more|less|fewer|"
     r"greater|least|most|than|over|under|except|before|after|negative|reciprocal|inverse|opposite|near|about|third|quarter)\b",
     re.IGNORECASE,
 )
 """Words in a lead-in that make the number after it another than the answer."""
+
+
+def denies(words: str) -> bool:
+    """Returns True if words around a number make it another one, or no answer."""
+    return bool(_TWISTED.search(words) or _DENYING.search(words))
 
 
 def strip_lead_in(text: str, *, long: bool = False) -> str:

@@ -187,11 +187,11 @@ def singular(word: str) -> str:
 
 
 _NOT_NOUNS = frozenset(
-    "plus minus times over divided multiplied squared cubed half halves third thirds quarter quarters fourth fifth lakh "
+    "plus minus divided multiplied squared cubed half halves third thirds quarter quarters fourth fifth lakh "
     "lakhs crore crores hundred thousand million billion trillion dozens not no wrong incorrect false never maybe perhaps "
-    "possibly or is isn't isnt was but unless except more less fewer greater than least most sure unsure about doubled "
+    "possibly or is isn't isnt was but unless except than least most sure unsure about doubled "
     "tripled twice percent mod modulo factorial point one two three four five six seven eight nine ten eleven twelve zero "
-    "inverse reciprocal negative root power k gross score tenth tenths hundredth hundredths "
+    "inverse reciprocal negative root power gross score tenth tenths hundredth hundredths "
     "thousandth thousandths zillion mille pi".split()
 )
 
@@ -201,7 +201,11 @@ def changes_value(phrase: str) -> bool:
     words = phrase.lower().replace("-", " ").split()
     if words[-1:] in (["squared"], ["cubed"]) and len(words) > 1:
         words = words[:-1]
-    return len(words) > 5 or any(word.strip(".,;:!?") in _NOT_NOUNS for word in words)
+    return (
+        len(words) > 5
+        or "k" in phrase.split()
+        or any(word.strip(".,;:!?") in _NOT_NOUNS for word in words)
+    )
 
 
 def _look_up(word: str) -> Unit | None:

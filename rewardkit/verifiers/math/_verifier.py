@@ -204,6 +204,12 @@ class MathVerifier(Verifier):
             and len(verdict.answer) < _MAX_SHOWN
         )
 
+    def _all_match(self, rivals: Sequence[str], reference: MathReference) -> bool:
+        """Returns True if competing answers are all right: one answer, spelled twice."""
+        return all(
+            judge(reference, rival, decimal_comma=self.decimal_comma).decision for rival in rivals
+        )
+
     def _grade(
         self, text: str, reference: MathReference, prompt: Completion, started: float
     ) -> Verdict:
@@ -211,6 +217,8 @@ class MathVerifier(Verifier):
         answer = (
             _joined_parts(span, reference) if len(span.rivals) == reference.arity > 1 else span.text
         )
+        if answer is None and span.contested and self._all_match(span.rivals, reference):
+            answer = span.rivals[-1]
         if answer is None:
             reason = span.reason or Reason.NO_ANSWER
             return Verdict(
