@@ -66,6 +66,10 @@ _PHRASE = re.compile(
     r"risposta\s+è|ответ\s+равен)\s*[:：]?\s*",
     re.IGNORECASE,
 )
+_CHOSEN = re.compile(
+    r"\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer)\s+[*($]*([A-J])[*)$]*\s+is\s+(?:the\s+)?(?:correct|right)\b"
+    r"(?!\s*(?:\?|if\b))"
+)
 _CUT = re.compile(
     r"\.(?=\s|$)(?!\s*\d)|[。?！？](?=\s|$)|!(?=\s+[A-Z]|\s*$)|\n|\*\*|,?\s+(?:not|rather\s+than|instead\s+of|because|since|which|as|so)\s|\s+\((?=[A-Za-z]{3})|[,;]\s+(?:and|but)\s+(?:not|the|we|this|it)\b"
 )
@@ -206,6 +210,10 @@ def find_phrase(text: str, start: int, stop: int | None = None) -> Found | None:
 
 
 def _last_phrase(text: str, start: int, stop: int) -> Found | None:
+    chosen = deque(_CHOSEN.finditer(text, start, stop), maxlen=1)
+    if chosen:
+        mark = chosen[0]
+        return _stripped(text, mark.start(1), mark.end(1), mark.span(), "phrase")
     marks = deque(_PHRASE.finditer(text, start, stop), maxlen=_LAST_PHRASES)
     for mark in reversed(marks):
         low, high = _cut_sentence(text, mark.end(), _line_end(text, mark.end()))
