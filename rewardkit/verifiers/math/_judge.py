@@ -76,7 +76,7 @@ _CODE = re.compile(
     r"\\(?:write18|immediate|input|include|openout|csname|def)\b|__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
 _TAKEN_BACK = re.compile(
-    r"\b(?:yes|no|true|false|or|maybe|perhaps|kidding|wrong|unsure|unlikely|nope|nah|hardly)\b",
+    r"\b(?:yes|no|true|false|or|maybe|perhaps|kidding|wrong|unsure|unlikely|nope|nah|hardly|not\s+really|never\s+mind|incorrect)\b",
     re.IGNORECASE,
 )
 _MAX_COMMA_CHARS = 80

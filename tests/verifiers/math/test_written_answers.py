@@ -1,4 +1,4 @@
-"""Answers made to fool the verifier, or to be misread by it: each stands for a class that was found once."""
+"""Answers made to fool the verifier, and honest ones as models write them; each row stands for a class."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,12 @@ import pytest
 
 from rewardkit import MathVerifier
 
-PATH = Path(__file__).resolve().parents[3] / "fixtures" / "math" / "adversarial.jsonl"
-ROWS = [json.loads(line) for line in PATH.read_text(encoding="utf-8").splitlines()]
+FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "math"
+ROWS = [
+    json.loads(line)
+    for name in ("adversarial.jsonl", "honest.jsonl")
+    for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()
+]
 VERIFIERS = {mode: MathVerifier(mode=mode, symbolic=False) for mode in ("strict", "lenient")}
 
 
@@ -20,7 +24,7 @@ def completion(row):
 
 
 @pytest.mark.parametrize("kind", sorted({row["kind"] for row in ROWS}))
-def test_adversarial_answers_are_judged_as_labelled(kind):
+def test_answers_are_judged_as_labelled(kind):
     wrong = [
         f"{row['id']} ({row['why']}): {verdict.detail}"
         for row in ROWS
