@@ -1,4 +1,4 @@
-"""Answers made to fool the verifier, and honest ones as models write them; each row stands for a class."""
+"""Answers made to fool the verifier, and honest ones as models write them, are told apart."""
 
 import json
 from pathlib import Path
