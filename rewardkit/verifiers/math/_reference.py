@@ -168,7 +168,7 @@ def compile_reference(reference: Json, *, tolerance: Tolerance = NO_TOLERANCE) -
 
 @lru_cache(maxsize=8192)
 def _compile(text: str, tolerance: Tolerance) -> MathReference:
-    cleaned = clean(text) if len(text) <= MAX_ANSWER_CHARS else text
+    cleaned = clean(strip_lead_in(text)) if len(text) <= MAX_ANSWER_CHARS else text
     canonical = squeeze(cleaned)
     plain = plain_text(cleaned)
 
@@ -243,7 +243,7 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
     labelled = read_labelled(cleaned, Reading())
     if labelled is not None:
         return (labelled,), ""
-    first = Reading(grouped=not re.match(r"^\\?[(\[{]", cleaned))
+    first = Reading(grouped=not re.match(r"(?:\\left\s*)?\\?[(\[{]", cleaned))
     nodes, problem = list[Node](), ""
     grouping = bool(_GROUPING.search(cleaned))
     ways = [first, Reading(grouped=not first.grouped)] if grouping else [Reading()]
