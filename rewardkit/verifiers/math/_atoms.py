@@ -121,13 +121,21 @@ class AtomParser(BracketParser, FunctionParser):
             elif self.at_op("%"):
                 self.take()
                 node = self.percent_of(node)
-            elif self.at_op("^"):
+            elif self.at_op("^") and not self.marks_side():
                 self.take()
                 node = self.power_of(node)
             elif self.at_cmd("circ"):
                 node = self.degrees(node)
             else:
                 return node
+
+    def marks_side(self) -> bool:
+        """Returns True at the sign of a one-sided limit, 0^+ or 0^{-}."""
+        values = [t.value for t in self.tokens[self.at + 1 : self.at + 5]]
+        return values[:2] in (["+", "}"], ["-", "}"]) or values in (
+            ["{", "+", "}", "}"],
+            ["{", "-", "}", "}"],
+        )
 
     def percent_of(self, node: Node) -> Node:
         return Percent(node)
@@ -251,6 +259,9 @@ class AtomParser(BracketParser, FunctionParser):
             return Num(int(head))
         if token.kind == "word" and len(token.value) > 1 and token.value not in FUNCTIONS:
             self.split_word(first_letter=True)
+        if self.peek.kind == "word" and len(self.peek.value) == 1:
+            letter = self.take().value  # A digit behind it is the next argument, not an index.
+            return Const(letter) if letter in "ei" else Sym(letter)
         return self.atom()
 
     def atom(self) -> Node:

@@ -119,7 +119,12 @@ class FunctionParser(BaseParser):
         side: Node | None = None
         if self.at_op("^"):
             self.take()
+            grouped = self.at_op("{")
+            if grouped:
+                self.take()
             side = Num(1 if self.take().value == "+" else -1)
+            if grouped:
+                self.expect("}")
         self.expect("}")
         return BigOp("lim", self.term(), variable.value, point, side)
 

@@ -14,6 +14,7 @@ from rewardkit.verifiers.math._symbols import (
     FONT_COMMANDS,
     clean_characters,
 )
+from rewardkit.verifiers.math._units import is_unit_letter
 
 __all__ = ["Reading", "Token", "clean", "read_decimal", "tokenize"]
 
@@ -265,7 +266,7 @@ def _scan_number(text: str, at: int, reading: Reading) -> tuple[Node, int] | Non
             raise NotMathError("an unclosed repeating block")
         return _repeating(digits, repeated), end
     if found["group"] or found["indian"]:
-        if reading.grouped:
+        if reading.grouped and text[at - 1 : at] != "/":
             return _decimal(raw.replace(",", "")), end
         raw = raw.partition(",")[0]
         return _decimal(raw), at + len(raw)
@@ -311,6 +312,7 @@ def _scan_based(text: str, at: int) -> tuple[Node, int] | None:
     return BaseNum(digits.upper().lstrip("0") or "0", base), found.end()
 
 
+_UNIT_LETTERS = re.compile(r"~?[A-Za-z](?:[A-Za-z0-9^{}/*~·\\, .-]*)?")
 _SIGNS = ("\\$", "$", "\\%", "%", "€", "£")
 _PREFIXED = re.compile(r"0(?:[xX]([0-9A-Fa-f]{1,4096})|[bB]([01]{1,4096}))(?![0-9A-Za-z])")
 
@@ -406,7 +408,7 @@ class _Lexer:
     def scan_operator(self, char: str) -> None:
         for pair, value in _PAIRS.get(char, ()):
             if self.text.startswith(pair, self.at):
-                if pair == "!=" and self.follows_number():
+                if pair == "!=" and not self.spaced and self.follows_number():
                     continue  # 5!=120 is a factorial.
                 self.emit("op" if value in ("^", "=") else "cmd", value)
                 self.at += len(pair)
@@ -417,7 +419,7 @@ class _Lexer:
         self.at += 1
 
     def follows_number(self) -> bool:
-        return bool(self.tokens) and not self.spaced and self.tokens[-1].kind == "num"
+        return bool(self.tokens) and self.tokens[-1].kind == "num"
 
     def scan_command(self) -> None:
         found = _COMMAND.match(self.text, self.at)
@@ -495,6 +497,9 @@ class _Lexer:
                 return True
             if len(bare) == 1 and bare in "ijk" and name in ("mathbf", "textbf"):
                 self.emit("cmd", f"unit:{bare}")
+                return True
+            if self.follows_number() and _UNIT_LETTERS.fullmatch(bare) and is_unit_letter(bare[0]):
+                self.scan_prose(content)
                 return True
             if re.search(r"[A-Za-z]{2}", bare) or (name == "text" and re.search(r"[A-Za-z]", bare)):
                 self.spaced = self.spaced or content[:1] == " "

@@ -40,7 +40,7 @@ from rewardkit.verifiers.math._nodes import (
     Seq,
     Sym,
 )
-from rewardkit.verifiers.math._rewrite import contains
+from rewardkit.verifiers.math._rewrite import contains, free_symbols
 from rewardkit.verifiers.math._units import parse_unit
 
 __all__ = [
@@ -304,9 +304,9 @@ class Evaluator:
 
     def infinite_sum(self, node: BigOp, low: Value) -> Value:
         ctx = self.ctx
-        if not ctx.isint(low) or len(self.symbols) > 0:
+        if not ctx.isint(low) or free_symbols(node.body) - {node.variable}:
             raise UnsupportedError("an infinite sum with parameters")
-        small = Evaluator({}, digits=15, meter=self.meter)
+        small = Evaluator(digits=15, meter=self.meter)
 
         def term(k: Any) -> Any:
             return small.at(node.variable, k, node.body)

@@ -456,7 +456,8 @@ def _add(terms: list[Node] | list[Node | None]) -> Node:
 
 
 def _multiply(left: Node, right: Node) -> Node:
-    if isinstance(right, Matrix) and not isinstance(left, Matrix):
+    factors = left.factors if isinstance(left, Mul) else (left,)
+    if isinstance(right, Matrix) and not any(isinstance(f, Matrix) for f in factors):
         return Matrix(tuple(tuple(_multiply(left, cell) for cell in row) for row in right.rows))
     if isinstance(left, Mul):
         if len(left.factors) >= MAX_FACTORS:
@@ -475,7 +476,21 @@ def _is_range_condition(node: Node) -> bool:
     )
 
 
+def _shared_modulus(items: list[Node]) -> Node | None:
+    """Returns `x ≡ 1, 4 (mod 6)` as one congruence with several residues."""
+    first, last = items[0], items[-1]
+    if not (isinstance(first, Rel) and first.ops == ("=",) and isinstance(last, Congruence)):
+        return None
+    if last.left != Sym("?") or any(isinstance(i, Rel | Congruence) for i in items[1:-1]):
+        return None
+    residues = (first.sides[1], *items[1:-1], last.right)
+    return Congruence(first.sides[0], Listing(residues, (",",) * (len(residues) - 1)), last.modulus)
+
+
 def _attach_conditions(items: list[Node], joins: list[str]) -> Node:
+    shared = _shared_modulus(items)
+    if shared is not None:
+        return shared
     conditions = list[Node]()
     while len(items) > 1 and _is_range_condition(items[-1]):
         conditions.insert(0, items.pop())

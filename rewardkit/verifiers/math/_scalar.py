@@ -4,6 +4,7 @@ Exact numbers first, then fingerprints, then high-precision points.
 """
 
 import hashlib
+import math
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -242,7 +243,7 @@ def _near_rationals(
 ) -> bool:
     gap = abs(Fraction(left) - right)
     if tolerance.significant_figures is not None:
-        return bool(2 * gap * 10 ** (tolerance.significant_figures - 1) <= abs(left))
+        return bool(gap <= Fraction(_half_figure(float(left), tolerance.significant_figures)))
     given, written = reference.unit_in_last_place, answer.unit_in_last_place
     if written is not None and given is None:
         enough = _significant(answer) >= tolerance.approximation_digits
@@ -254,6 +255,11 @@ def _near_rationals(
     if written is None:
         return not _terminates(right) and _significant(reference) >= 3
     return written < given and _significant(reference) >= 4
+
+
+def _half_figure(value: float, figures: int) -> float:
+    """Returns half a unit of a value's last significant figure: 0.005 for 3.14159 and three."""
+    return 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - figures) if value else 0.0
 
 
 def _rounds_to(exact: Any, written: Any, place: Any) -> bool:
@@ -347,7 +353,9 @@ def _gap_allowed(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> tup
     """Returns the relative and the absolute difference that still counts as equal."""
     relative = _LOOSE if reference.loose or answer.loose else _CLOSE
     if tolerance.significant_figures is not None:
-        return 0.5 * 10.0 ** (1 - tolerance.significant_figures), 0.0
+        if reference.symbols:
+            return 0.5 * 10.0 ** (1 - tolerance.significant_figures), 0.0
+        return relative, _half_figure(float(abs(reference.at(0))), tolerance.significant_figures)
     if answer.decimals and not reference.decimals:
         digits, written = _significant(answer), answer.unit_in_last_place
         if digits < tolerance.approximation_digits:

@@ -311,19 +311,12 @@ class _Builder:
 
     def roots(self, function: Callable[[Any], Any]) -> list[Any]:
         """Returns where a function of one variable vanishes, jumps or has a pole."""
-        ctx = context()
         polynomial = _polynomial(function)
         if polynomial is not None:
             if len(polynomial) == 1:
                 return []
-            if len(polynomial) == 2:
-                return [-polynomial[1] / polynomial[0]]
             self.meter.spend(400)
-            try:
-                roots = ctx.polyroots(polynomial, maxsteps=100, extraprec=200, error=False)
-            except ctx.NoConvergence:
-                raise UnsupportedError("roots that are not found") from None
-            return [r.real for r in roots if abs(ctx.im(r)) <= ctx.mpf(10) ** -18 * (1 + abs(r))]
+            return _polynomial_roots(polynomial)
         return _scan(function)
 
     def combine(self, sets: list[RealSet], rule: Callable[[list[bool]], bool]) -> RealSet:
@@ -444,6 +437,41 @@ def _polynomial(function: Callable[[Any], Any]) -> list[Any] | None:
     while len(coefficients) > 1 and abs(coefficients[-1]) <= size * _TOLERANCE:
         coefficients.pop()
     return list(reversed(coefficients))
+
+
+def _polynomial_roots(coefficients: list[Any]) -> list[Any]:
+    """Returns the real roots of a polynomial; a double root is one of its derivative, too."""
+    ctx, degree = context(), len(coefficients) - 1
+    tiny = ctx.mpf(10) ** -30 * (1 + max(abs(c) for c in coefficients))
+    if degree < 1:
+        return []
+    if degree == 1:
+        return [-coefficients[1] / coefficients[0]]
+    if degree == 2:
+        a, b, c = coefficients
+        square = b * b - 4 * a * c
+        root = ctx.sqrt(square) if square > tiny else ctx.mpf(0)
+        return [] if square < -tiny else [(-b - root) / (2 * a), (-b + root) / (2 * a)]
+    slopes = [c * (degree - i) for i, c in enumerate(coefficients[:-1])]
+    doubled = [r for r in _polynomial_roots(slopes) if abs(ctx.polyval(coefficients, r)) <= tiny]
+    if doubled:
+        rest = coefficients
+        for _ in range(2):
+            rest = _divided(rest, doubled[0])
+        return [doubled[0], *_polynomial_roots(rest)]
+    try:
+        roots = ctx.polyroots(coefficients, maxsteps=100, extraprec=200, error=False)
+    except ctx.NoConvergence:
+        raise UnsupportedError("roots that are not found") from None
+    return [r.real for r in roots if abs(ctx.im(r)) <= ctx.mpf(10) ** -18 * (1 + abs(r))]
+
+
+def _divided(coefficients: list[Any], root: Any) -> list[Any]:
+    """Returns the polynomial divided by (x - root), the remainder dropped."""
+    quotient = [coefficients[0]]
+    for coefficient in coefficients[1:-1]:
+        quotient.append(coefficient + quotient[-1] * root)
+    return quotient
 
 
 def _scan(function: Callable[[Any], Any]) -> list[Any]:

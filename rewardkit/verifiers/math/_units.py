@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["Unit", "changes_value", "is_unit_word", "parse_unit", "singular"]
+__all__ = ["Unit", "changes_value", "is_unit_letter", "is_unit_word", "parse_unit", "singular"]
 
 Dimension = tuple[tuple[str, int], ...]
 
@@ -227,6 +227,11 @@ def is_unit_word(word: str) -> bool:
 
 def _temperature(found: "re.Match[str]") -> str:
     return "deg" + found[1][0].upper()
+
+
+def is_unit_letter(letter: str) -> bool:
+    """Returns True if an upright letter behind a number names a unit."""
+    return letter in "mgshLlNJWVAKFTHt"
 
 
 @lru_cache(maxsize=4096)
