@@ -105,6 +105,7 @@ _QUALIFIED = re.compile(
     r"\b(?:not|n't|between|more\s+than|less\s+than|fewer\s+than|greater\s+than|at\s+(?:least|most)|or|up\s+to|(?<!left\s)over|under|about|roughly)\b|n't\b",
     re.IGNORECASE,
 )
+_NOTHING_ELSE = re.compile(r"\(?[A-J]\)?\.?|[^\n?]*[\d\\$=][^\n?]*")
 _WHOLE = 24
 """Characters up to which a completion of one line is taken to be nothing but its answer."""
 _ASIDE = re.compile(r"\s\([^()]{3,200}\)")
@@ -259,7 +260,7 @@ def _other_phrase(text: str, start: int, found: Found) -> list[str]:
 def _last_value(text: str, start: int) -> AnswerSpan:
     """Returns the last value of the last sentence, if the text ends as finished texts do."""
     body = text[start:].rstrip()
-    if len(body.strip()) <= _WHOLE and not any(c in body.strip() for c in "\n?"):
+    if len(body.strip()) <= _WHOLE and _NOTHING_ELSE.fullmatch(body.strip()):
         low = start + len(body) - len(body.lstrip())
         return AnswerSpan(body.strip(), low, start + len(body), "last", rivals=(body.strip(),))
     if body[-1] not in ".!?。$)]}%*`\"'" and not body[-1].isdigit():

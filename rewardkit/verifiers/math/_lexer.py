@@ -313,6 +313,8 @@ def _scan_based(text: str, at: int) -> tuple[Node, int] | None:
 
 
 _UNIT_LETTERS = re.compile(r"~?[A-Za-z](?:[A-Za-z0-9^{}/*~·\\, .-]*)?")
+_SIZES = frozenset("left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr".split())
+"""Commands that are no space: C\\left(7,3\\right) is C(7,3)."""
 _SIGNS = ("\\$", "$", "\\%", "%", "€", "£")
 _PREFIXED = re.compile(r"0(?:[xX]([0-9A-Fa-f]{1,4096})|[bB]([01]{1,4096}))(?![0-9A-Za-z])")
 
@@ -428,7 +430,7 @@ class _Lexer:
         name = found[1]
         self.at = found.end()
         if name in DROPPED_COMMANDS or name.isspace():
-            self.spaced = True
+            self.spaced = self.spaced or name not in _SIZES
         elif name in ("{", "}"):
             self.emit("op", name + "set")
         elif name in ("(", ")", "[", "]"):

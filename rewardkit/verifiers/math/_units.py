@@ -125,7 +125,7 @@ _SPECIAL = {
     "rev": Unit(Fraction(2), (("A", 1),), pi_power=1),
     "degC": Unit(Fraction(1), (("K", 1),), offset=Fraction(27315, 100)),
     "degF": Unit(Fraction(5, 9), (("K", 1),), offset=Fraction(45967, 180)),
-    "rpm": Unit(Fraction(1, 60), (("T", -1),)),
+    "rpm": Unit(Fraction(1, 30), (("A", 1), ("T", -1)), pi_power=1),
     "kph": Unit(Fraction(5, 18), (("L", 1), ("T", -1))),
     "kmh": Unit(Fraction(5, 18), (("L", 1), ("T", -1))),
     "kmph": Unit(Fraction(5, 18), (("L", 1), ("T", -1))),
