@@ -23,6 +23,8 @@ __all__ = ["Judged", "Timed", "descendants", "judge", "resident_kib", "time_pass
 MARKERS = (Path("/tmp/rewardkit_marker"), Path("/tmp/rkpwned"))
 """What the injected code of the labelled cases makes when it runs."""
 START_S = 120.0
+WORKER_TIER = "symbolic"
+"""The tier whose work is done below the process that asks."""
 PASS_S = 3_600.0
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _context = multiprocessing.get_context("spawn")
@@ -158,15 +160,18 @@ def _time(pipe: Connection, build: Build, cases: list[Case], passes: int) -> Non
     found: list[list[Timed]] = []
     for _ in range(passes):
         found.append([])
+        others = _cpu_s(below)
         for case in cases:
-            others = _cpu_s(below)
             started = time.process_time()
             try:
                 grade = grader(case.completion, case.reference)
             except Exception:
                 grade = Grade(None)
-            own = time.process_time() - started
-            spent = own + _cpu_s(below) - others
+            spent = time.process_time() - started
+            # Looking at other processes disturbs the caches, so it is done where they had work.
+            if grade.tier == WORKER_TIER or case is cases[-1]:
+                now = _cpu_s(below)
+                spent, others = spent + now - others, now
             found[-1].append(Timed(case.id, grade.tier, spent * 1e3))
     pipe.send(found)
 
