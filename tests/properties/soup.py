@@ -3,12 +3,14 @@
 from hypothesis import strategies as st
 
 FRAGMENTS = (
-    *"0 1 7 12 3.5 .5 1,234 1e5 x y n i e pi X C ? ! % ^ _ & ~ | ' \" # / * + - = < > : ; , . ( ) [ ] { }".split(),
-    *"\\frac \\sqrt \\left( \\right) \\{ \\} \\boxed{ \\fbox{ \\text{ \\mathrm{ \\pi \\infty \\pm \\cup \\in".split(),
-    *"\\begin{pmatrix} \\end{pmatrix} \\begin{cases} \\end{cases} \\\\ \\sum_{k=1}^{5} \\int_0^1 dx \\lim_{x\\to0}".split(),
-    *"\\binom{5}{2} \\overline{3} \\log_2 \\sin \\ln \\lfloor \\rfloor \\pmod{7} \\equiv \\le \\ne ^\\circ \\cdot".split(),
-    *"<think> </think> <answer> </answer> #### **Answer:** $ $$ \\( \\) \\[ \\] ``` $\\boxed{5}$".split(),
-    *"the answer is six apples and or mod base hours km/h PM March yes no none (a) (B) _{16} ∞ ½ √ ² −".split(),
+    *"0 1 7 12 3.5 .5 1,234 1e5 x y n i e pi X C ? ! % ^ _ & ~ | ' \" # / * + - = < > :".split(),
+    *"; , . ( ) [ ] { } \\frac \\sqrt \\left( \\right) \\{ \\} \\boxed{ \\fbox{ \\text{".split(),
+    *"\\mathrm{ \\pi \\infty \\pm \\cup \\in \\begin{pmatrix} \\end{pmatrix}".split(),
+    *"\\begin{cases} \\end{cases} \\\\ \\sum_{k=1}^{5} \\int_0^1 dx \\lim_{x\\to0}".split(),
+    *"\\binom{5}{2} \\overline{3} \\log_2 \\sin \\ln \\lfloor \\rfloor \\pmod{7} \\equiv".split(),
+    *"\\le \\ne ^\\circ \\cdot <think> </think> <answer> </answer> #### **Answer:** $ $$".split(),
+    *"\\( \\) \\[ \\] ``` $\\boxed{5}$ the answer is six apples and or mod base hours".split(),
+    *"km/h PM March yes no none (a) (B) _{16} ∞ ½ √ ² −".split(),
     "\n",
     " ",
     "Answer: ",
@@ -32,10 +34,12 @@ SOUP = st.lists(st.sampled_from(FRAGMENTS) | ANY_TEXT, max_size=24).map("".join)
 FORMULA_SOUP = st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join)
 
 REFERENCES = (
-    "42", "-3.5", "\\frac{1}{2}", "0.5\\%", "\\$3.50", "5\\text{ km/h}", "2\\sqrt{3}", "x^2+1", "y=2x+1", "x>3",
-    "[1,2)\\cup(3,4]", "(1,2)", "\\{1,2,3\\}", "1,2,3", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "2\\pm\\sqrt{3}",
-    "x\\equiv 3\\pmod 7", "x=\\frac{\\pi}{4}+k\\pi", "3:4", "1011_2", "O(n\\log n)", "f(x)=x^2", "\\emptyset",
-    "\\mathbb{R}", "(B)", "A, C", "yes", "True", "3:45 PM", "March 5, 2021", "red apple", "(a) 5, (b) 7",
-    "\\int x^2\\,dx", "1,2,4,8,\\ldots", "30^\\circ", "\\begin{cases}1&x>0\\\\0&x\\le0\\end{cases}", "\\sum_{k=1}^{n}k",
+    "42", "-3.5", "\\frac{1}{2}", "0.5\\%", "\\$3.50", "5\\text{ km/h}", "2\\sqrt{3}", "x^2+1",
+    "y=2x+1", "x>3", "[1,2)\\cup(3,4]", "(1,2)", "\\{1,2,3\\}", "1,2,3",
+    "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "2\\pm\\sqrt{3}", "x\\equiv 3\\pmod 7",
+    "x=\\frac{\\pi}{4}+k\\pi", "3:4", "1011_2", "O(n\\log n)", "f(x)=x^2", "\\emptyset",
+    "\\mathbb{R}", "(B)", "A, C", "yes", "True", "3:45 PM", "March 5, 2021", "red apple",
+    "(a) 5, (b) 7", "\\int x^2\\,dx", "1,2,4,8,\\ldots", "30^\\circ",
+    "\\begin{cases}1&x>0\\\\0&x\\le0\\end{cases}", "\\sum_{k=1}^{n}k",
 )  # fmt: skip
 """One reference of each sort that answers are read for."""

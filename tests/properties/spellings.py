@@ -1,4 +1,4 @@
-"""Answers with their equals: by kind, a value written in two ways, and a value that is another one."""
+"""Answers with their equals: by kind, a value written in two ways, and another value."""
 
 import itertools
 import math
@@ -20,7 +20,7 @@ MONTHS = (
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """`reference` and `right` are one value, `wrong` is another; both sides may be the reference."""
+    """`reference` and `right` are one value, `wrong` is another; each may be the reference."""
 
     reference: str
     right: str
@@ -40,7 +40,7 @@ def integer(n: int, random: Random) -> list[str]:
     ways += [f"\\mathbf{{{n}}}", f"{n:,}".replace(",", "\\,")]
     if n >= 0:
         ways += [f"+{n}", f"\\sqrt{{{n * n}}}", f"{n * 100}\\%", f"{num2words(n)}"]
-        ways += [f"|{-n}|", f"\\lfloor {n}.7 \\rfloor"]
+        ways.append(f"|{-n}|")
     return ways
 
 
@@ -59,7 +59,6 @@ def fraction(value: Fraction, random: Random) -> list[str]:
     ways += [f"\\dfrac{{{top * k}}}{{{bottom * k}}}", f"{top}/{bottom}", f"{top}\\div {bottom}"]
     ways += [
         f"{{{top}\\over {bottom}}}",
-        f"{top}\\cdot {bottom}^{{-1}}",
         f"\\tfrac{{{top}}}{{{bottom}}}",
     ]
     whole, rest = divmod(abs(top), bottom)
@@ -233,7 +232,7 @@ def tuples(draw) -> Spelled:
             f"\\left( {inside.replace(', ', ' ,')} \\right)",
         ]
 
-    others = [members[::-1], members[:-1] + [members[-1] + 1], [*members, members[0]]]
+    others = [members[::-1], [*members[:-1], members[-1] + 1], [*members, members[0]]]
     return _spelled(ways(members), ways(draw(st.sampled_from(others))), random)
 
 
@@ -420,7 +419,7 @@ def binomials(draw) -> Spelled:
 
     def ways(n: int, k: int) -> list[str]:
         written = [f"\\binom{{{n}}}{{{k}}}", f"{{{n}\\choose {k}}}", str(math.comb(n, k))]
-        written.append(f"\\frac{{{n}!}}{{{k}!\\,({n}-{k})!}}")
+        written.append(f"\\frac{{{n}!}}{{{k}!\\,{n - k}!}}")
         return [*written, f"\\binom{{{n}}}{{{n - k}}}", f"C({n},{k})"]
 
     return _spelled(ways(n, k), [str(math.comb(n, k) + 1), f"{n + 1}!+{k}"], random)

@@ -17,7 +17,6 @@ VERIFIER = MathVerifier(symbolic=False)
 PRINTABLE = st.text(
     st.characters(max_codepoint=0x2FFF, exclude_categories=("C", "Zl", "Zp")), min_size=1
 )
-LEAD_IN = re.compile(r"(?:answer|result|solution|value)\s*(?:is|are|equals|:|=)", re.IGNORECASE)
 
 
 def boxed(answer: str) -> str:
@@ -37,13 +36,12 @@ def test_what_compiles_as_a_reference_matches_itself(text):
         reference = compile_reference(text)
     except InvalidReferenceError:
         return
-    assume(reference.text == text.strip() and not LEAD_IN.search(text))
+    assume(reference.text == text.strip())
     verdict = VERIFIER.verify(boxed(text), text)
     assert verdict.passed, verdict.detail
 
 
 @pytest.mark.parametrize("text", ["The answer is 5", "the result is zero", "value = x"])
-@pytest.mark.xfail(reason="a lead-in is taken off the answer, and left on the reference")
 def test_a_reference_with_a_lead_in_matches_itself(text):
     assert VERIFIER.verify(boxed(text), text).passed
 
@@ -52,6 +50,12 @@ def test_a_reference_with_a_lead_in_matches_itself(text):
 @given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_as_reference_matches_its_own_digits(number):
     assert VERIFIER.verify(boxed(str(number)), number).passed
+
+
+def sized(answer: str) -> str:
+    """Returns the answer with \\left and \\right at its brackets, but for the degree of a root."""
+    opened = re.sub(r"(?<!\\)[(\[](?!\d\])", r"\\left\g<0>", answer)
+    return re.sub(r"(?<!\\)[)\]]", r"\\right\g<0>", opened)
 
 
 CLOTHES = {
@@ -68,7 +72,7 @@ CLOTHES = {
     "a second box": lambda a: f"\\boxed{{{a}}}",
     "three boxes": lambda a: f"\\boxed{{\\boxed{{{a}}}}}",
     "a frame": lambda a: f"\\fbox{{${a}$}}",
-    "sized brackets": lambda a: re.sub(r"(?<!\\)[)\]]", r"\\right\g<0>", re.sub(r"(?<!\\)[(\[](?!\d\])", r"\\left\g<0>", a)),
+    "sized brackets": lambda a: sized(a),
     "wide commas": lambda a: re.sub(r",(?=\s)", ",\\\\ ", a),
     "display fractions": lambda a: a.replace("\\frac{", "\\dfrac{"),
     "two spaces for one": lambda a: a.replace(" ", "  "),
@@ -99,7 +103,7 @@ PLACES = {
     "hashes": "We find it.\n#### {1}",
     "tag": "We find it. <answer>{1}</answer>",
     "phrase": "Therefore, the answer is ${1}$.",
-    "after thinking": "<think>Is it \\boxed{{7}}? Answer: 8.</think>\nThe answer is $\\boxed{{{1}}}$.",
+    "after thinking": "<think>Is it \\boxed{{7}}? Answer: 8.</think>\nSo it is $\\boxed{{{1}}}$.",
 }
 
 

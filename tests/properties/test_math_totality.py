@@ -68,8 +68,7 @@ def test_a_completion_of_any_shape_gets_a_verdict(completion):
 def test_a_reference_of_any_shape_is_read_or_refused(reference):
     try:
         warnings = VERIFIER.check_reference(reference)
-    except InvalidReferenceError as error:
-        assert str(error)
+    except InvalidReferenceError:
         return
     assert all(isinstance(line, str) and line for line in warnings)
 
