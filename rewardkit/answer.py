@@ -116,6 +116,8 @@ _NUMBERED = re.compile(
 """Words before a number that names something instead of counting it."""
 _JOINED = re.compile(r"\d\s*(?:,\s*(?:and\s+)?|\s[a-z]+\s+and\s+)$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?。]\s+(?=[^\d\s])|\n+")
+_MAX_FOUND = 1_000
+"""Commitments that are looked at, from the end; so many are a spray anyway."""
 _MAX_RIVALS = 64
 _MAX_CONTESTED = 8
 """Competing answers that are compared with each other; more are a spray."""
@@ -171,7 +173,7 @@ def _commitments(text: str, start: int, boxes: list[Found], policy: AnswerPolicy
     if not policy.box_only:
         found += find_lines(text, start, boxes)
     found.sort(key=lambda f: f.outer_start)
-    return found
+    return found[-_MAX_FOUND:]
 
 
 def _choose(text: str, found: list[Found], policy: AnswerPolicy) -> AnswerSpan:

@@ -374,6 +374,9 @@ class AtomParser(BracketParser, FunctionParser):
             return Const("i")
         if name in ("O", "o", "Theta", "Omega") and self.at_op("("):
             return self.big_o(name)
+        if name in ("Gamma", "zeta") and self.at_op("("):
+            inside = self.atom()
+            return Call(name.lower(), inside.items if isinstance(inside, Seq) else (inside,))
         while self.at_op("'"):
             self.take()
             name += "'"

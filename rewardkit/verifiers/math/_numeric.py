@@ -529,10 +529,20 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "gcd": _whole("gcd"),
     "lcm": _whole("lcm"),
     "erf": lambda ctx, v: ctx.erf(v),
+    "gamma": lambda ctx, v: _factorial(ctx, v - 1),
+    "zeta": lambda ctx, v: ctx.zeta(v),
     "approx": lambda ctx, v: v,
     "det": lambda ctx, v: abs(v),
 }
-_COSTS = {"factorial": 20, "factorial2": 40, "binom": 60, "permutations": 40, "erf": 40}
+_COSTS = {
+    "zeta": 400,
+    "gamma": 20,
+    "factorial": 20,
+    "factorial2": 40,
+    "binom": 60,
+    "permutations": 40,
+    "erf": 40,
+}
 """Steps that a call costs, where it is more than 2."""
 _POLES = frozenset(["tan", "cot", "sec", "csc", "coth", "csch", "ln", "log", "logb"])
 

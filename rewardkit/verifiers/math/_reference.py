@@ -38,6 +38,7 @@ from rewardkit.verifiers.math._scalar import Scalar, is_literal
 from rewardkit.verifiers.math._text_forms import (
     Clock,
     Date,
+    denies,
     means_empty,
     normal_text,
     plain_text,
@@ -63,6 +64,7 @@ _OPTION_LABEL = re.compile(r"^.*?\([A-J]\)\s*\}?\s*(?:\\ )?\s*")
 _PLAIN_UNIT = re.compile(
     r"-?\d[\d.,]*\s+([A-Za-z]{1,3}(?:\^-?\d)?(?:\s*[/*·]\s*[A-Za-z]{1,3}(?:\^\{?-?\d\}?)?)*)"
 )
+_COUNTED = re.compile(r"(-?\d[\d.,]*)\s+([A-Za-z]{3,}(?:\s[A-Za-z]+){0,2})")
 _CAPITALS = re.compile(r"[A-Z]{2,}|[A-Z]{1,2}[a-z]?(?:_?\{?\d\}?[A-Z][a-z]?|[A-Z]_?\{?\d\}?)+")
 """HTH, NW, ABC, H_2O: letters whose order counts, not a product."""
 _GROUPING = re.compile(r"\d,\d{3}")
@@ -260,6 +262,9 @@ def _readings(cleaned: str, plain: str) -> tuple[tuple[Node, ...], str]:
             node = _second_reading(node)
         if node is not None and node not in nodes and not _is_prose(node, plain):
             nodes.append(node)
+    counted = _COUNTED.fullmatch(cleaned) if not nodes else None
+    if counted and not denies(counted[2]):
+        nodes.append(Quantity(read_math(counted[1], Reading()), counted[2]))
     return tuple(nodes), problem
 
 

@@ -135,7 +135,8 @@ class Scalar:
                 self._values[point] = error
         value = self._values[point]
         if isinstance(value, Exception):
-            raise value
+            # A copy: a kept exception would gather a traceback, and with it every answer's frames.
+            raise type(value)(*value.args)
         return value
 
 
