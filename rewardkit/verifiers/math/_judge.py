@@ -336,8 +336,11 @@ def _number_in_words(wanted: Node, plain: str) -> Node | None:
     rest = " ".join(word for word in words if len(word) > 1)
     if rest and (denies(rest) or any(read_number_words(w) is not None for w in words)):
         return None
+    counted = text.split(numbers[0], 1)
     try:
-        return read_math(clean(numbers[0].rstrip(",.")), Reading())
+        value = read_math(clean(numbers[0].rstrip(",.")), Reading())
+        noun = counted[1].strip(" .") if not counted[0].strip() else ""
+        return Quantity(value, noun) if noun else value
     except (NotMathError, TooLargeError):
         return None
 
