@@ -27,7 +27,7 @@ def values_match(got: object, expected: object, *, tolerance: float = 1e-6) -> b
     """
     try:
         return _match(got, expected, tolerance)
-    except (RecursionError, TypeError, ValueError, ArithmeticError):
+    except (RecursionError, TypeError, ValueError, ArithmeticError, MemoryError):
         return False
 
 
