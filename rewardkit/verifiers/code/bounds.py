@@ -60,8 +60,8 @@ def check_bounded(value: Any) -> None:
 def check_keys(function: Any, items: Any) -> None:
     """Raises CodecError if `function`, set or dict, would build a table of colliding keys."""
     if isinstance(items, list | tuple | deque | range):
-        keys = [item[0] for item in items] if function is dict else list(items)
-        check_collisions(keys)
+        entries: list[Any] = list(items)
+        check_collisions([entry[0] for entry in entries] if function is dict else entries)
 
 
 def check_sum(items: Any) -> None:
