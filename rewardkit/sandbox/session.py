@@ -22,6 +22,7 @@ _CHUNK = 1 << 16
 _GRACE_S = 15.0
 _MAX_STRETCH = 4
 _LEAST_DELAY_S = 0.05
+_MAX_INCOMING_BYTES = 64 << 20
 _F_ADD_SEALS, _ALL_SEALS = 1033, 0b1111
 _LOST = {"error": "the fork server died", "lost": True}
 _KILLED = {"wall": Status.WALL, "output": Status.OUTPUT, "stop": Status.STOPPED}
@@ -92,7 +93,8 @@ class Session:
             request: the frame's content.
             wall_s: seconds that the answer may take; when they pass, the run is ended with status
                 WALL.
-            max_bytes: size of the largest answer; a larger one ends the run with status OUTPUT.
+            max_bytes: size of the largest answer; a larger one ends the run with status OUTPUT,
+                and so do more than 64 MiB that wait unread.
 
         Returns:
             The answer, or None if the run ended instead; `wait` says how.
@@ -137,8 +139,9 @@ class Session:
         with contextlib.suppress(OSError):
             self.host.send(b"delay?")
         patience = time.monotonic() + _GRACE_S
-        while self._delay_s < 0 and self._report is None and self._step(patience):
-            pass
+        while self._delay_s < 0 and self._report is None and not self._stop_sent:
+            if not self._step(patience):
+                break
         total = min(max(0.0, self._delay_s), most_s)
         given = total - self._given_s
         self._given_s = max(self._given_s, total)
@@ -279,7 +282,11 @@ class Session:
         except BlockingIOError:
             return False
         if descriptor == self.streams.from_program:
-            self._incoming += data
+            # The program may write when nothing was asked. What comes beyond is read and dropped.
+            if len(self._incoming) + len(data) > _MAX_INCOMING_BYTES:
+                self.stop(Status.OUTPUT)
+            else:
+                self._incoming += data
             return bool(data)
         used = sum(len(captured) for captured in self._captured.values())
         room = self.job.limits.output_bytes - used

@@ -334,3 +334,27 @@ def test_a_busy_machine_does_not_make_a_right_program_late(sandbox: Sandbox) -> 
     with ThreadPoolExecutor(count) as pool:
         results = list(pool.map(sandbox.run, [job] * count))
     assert [result.stdout for result in results] == [b"done\n"] * count
+
+
+FLOOD = """
+import fcntl, os
+fcntl.fcntl(3, 1031, 4096)
+os.write(4, (1).to_bytes(4, 'little') + b'v')
+os.write(4, (100).to_bytes(4, 'little'))
+while True:
+    os.write(4, b'y' * (1 << 20))
+"""
+
+
+def test_what_a_program_writes_unasked_is_kept_only_so_far(sandbox: Sandbox) -> None:
+    session = sandbox.start(python(FLOOD), channel=True)
+    assert session.answer(wall_s=20, max_bytes=1000) == b"v"
+    session.post(b"z" * 100_000, wall_s=20)
+    assert session.answer(wall_s=20, max_bytes=1000) is None
+    assert session.wait().status is Status.OUTPUT
+
+
+@pytest.mark.parametrize("name", ["exit", "quit"])
+def test_a_program_may_leave_as_a_plain_interpreter_lets_it(sandbox: Sandbox, name: str) -> None:
+    result = sandbox.run(python(f"print(1)\n{name}(3)\nprint(2)"))
+    assert (result.exit_code, result.stdout, result.stderr) == (3, b"1\n", b"")

@@ -1,5 +1,7 @@
 """The last step in a sandboxed process: takes one job, puts on its limits, becomes the program."""
 
+import _sitebuiltins
+import builtins
 import fcntl
 import json
 import os
@@ -33,6 +35,7 @@ def take_job(
         extra_processes: processes that exist anyway and count towards the limit.
         work: the fresh directory that the program starts in.
     """
+    _add_site_builtins()
     known = dict(sys.modules)
     _rehearse(work)
     channel.send(b"ready")
@@ -52,6 +55,12 @@ def take_job(
     os.environ.update(job["environment"])
     _put_on_limits(job["limits"], extra_processes)
     _become(job, known)
+
+
+def _add_site_builtins() -> None:
+    # The server runs without `site`, which would define them.
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
 
 
 def _relocate(job: dict[str, Any], work: str) -> None:

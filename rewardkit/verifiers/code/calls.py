@@ -6,6 +6,7 @@ import math
 import time
 from typing import Any
 
+from rewardkit.errors import InvalidReferenceError
 from rewardkit.sandbox import Job, Result, Sandbox, Session, Status
 from rewardkit.verdict import Reason
 from rewardkit.verifiers.code._inside.codec import CodecError, decode, encode, pack, unpack
@@ -65,9 +66,10 @@ class _Calls:
             self.results.append(result)
 
     def _talk(self, session: Session, cases: tuple[CallCase, ...]) -> bool:
+        first = self._request(cases[0])
         # The first call waits in the pipe while the program loads, which spares a round trip.
         session.post(pack({"op": "load"}), wall_s=self._wall_s())
-        session.post(pack(self._request(cases[0])), wall_s=self._wall_s())
+        session.post(first, wall_s=self._wall_s())
         loaded = self._answer(session)
         if loaded is None:
             return self._ended(session, "while loading", stops=True)
@@ -78,7 +80,7 @@ class _Calls:
         for index, case in enumerate(cases):
             name = f"test {len(self.outcomes)}"
             if index:
-                session.post(pack(self._request(case)), wall_s=self._wall_s())
+                session.post(self._request(case), wall_s=self._wall_s())
             answer = self._answer(session)
             if answer is None:
                 return self._ended(session, name)
@@ -130,13 +132,21 @@ class _Calls:
             limits=limits,
         )
 
-    def _request(self, case: CallCase) -> Any:
-        return {
-            "op": "invoke",
-            "a": [encode(argument) for argument in case.args],
-            "k": {name: encode(value) for name, value in case.kwargs.items()},
-            "cpu_s": self.settings.timeout_s,
-        }
+    def _request(self, case: CallCase) -> bytes:
+        try:
+            return pack(
+                {
+                    "op": "invoke",
+                    "a": [encode(argument) for argument in case.args],
+                    "k": {name: encode(value) for name, value in case.kwargs.items()},
+                    "cpu_s": self.settings.timeout_s,
+                }
+            )
+        except CodecError as error:
+            raise InvalidReferenceError(
+                f"a call's arguments cannot be sent to the program: {error}; make them smaller, "
+                "or let the program read them in the stdio format"
+            ) from None
 
     def _judge(self, case: CallCase, answer: Any, name: str) -> Outcome:
         return judge_answer(case, self.task, answer, name)
@@ -161,11 +171,11 @@ def judge_answer(case: CallCase, task: Task, answer: Any, name: str) -> Outcome:
 
 
 def _from_error(form: Any, name: str) -> Outcome:
-    kind, message = (
-        (str(form.get(key, ""))[:200] for key in ("n", "s"))
-        if isinstance(form, dict)
-        else ("error", "")
-    )
+    kind, message = "error", ""
+    if isinstance(form, dict):
+        # Only texts are shown: writing out a deep or long value of the program's could raise.
+        texts = (form.get(key) for key in ("n", "s"))
+        kind, message = (text[:200] if isinstance(text, str) else "" for text in texts)
     reason = Reason.CRASH
     if kind == "MemoryError":
         reason = Reason.MEMORY

@@ -2,7 +2,7 @@
 
 import os
 
-from rewardkit.errors import EngineMissingError
+from rewardkit.errors import EngineMissingError, InvalidReferenceError
 from rewardkit.sandbox import Job, Result, Sandbox, Status
 from rewardkit.verdict import Reason
 from rewardkit.verifiers.code._inside.codec import CodecError, pack, unpack
@@ -24,6 +24,7 @@ def run_checks(sandbox: Sandbox, program: str, task: Task, settings: Settings) -
     """Runs the check code of a task; a run that the infrastructure lost is repeated.
 
     Raises:
+        InvalidReferenceError: the check code is too large.
         EngineMissingError: the checks import a module that is not installed here.
     """
     source = program.encode("utf-8", "surrogatepass")
@@ -39,6 +40,7 @@ def run_checks(sandbox: Sandbox, program: str, task: Task, settings: Settings) -
 
 
 def _run_once(sandbox: Sandbox, source: bytes, task: Task, settings: Settings) -> Run | None:
+    request = _request(task)
     wall_s = settings.wall_s + _START_S
     limits = settings.limits(cpu_s=settings.timeout_s + 1, wall_s=wall_s)
     to_program = os.pipe()
@@ -62,7 +64,7 @@ def _run_once(sandbox: Sandbox, source: bytes, task: Task, settings: Settings) -
     finally:
         for descriptor in (*to_program, *to_checks):
             os.close(descriptor)
-    answer = checks.exchange(_request(task), wall_s=wall_s, max_bytes=_MAX_REPORT_BYTES)
+    answer = checks.exchange(request, wall_s=wall_s, max_bytes=_MAX_REPORT_BYTES)
     checks_result = checks.wait(grace_s=_LEAVE_S)
     program_result = program.wait(grace_s=_LEAVE_S)
     if checks.lost or program.lost:
@@ -72,15 +74,18 @@ def _run_once(sandbox: Sandbox, source: bytes, task: Task, settings: Settings) -
 
 
 def _request(task: Task) -> bytes:
-    return pack(
-        {
-            "format": task.format,
-            "source": task.source,
-            "entry": task.entry,
-            "module": task.module,
-            "names": list(task.names),
-        }
-    )
+    try:
+        return pack(
+            {
+                "format": task.format,
+                "source": task.source,
+                "entry": task.entry,
+                "module": task.module,
+                "names": list(task.names),
+            }
+        )
+    except CodecError as error:
+        raise InvalidReferenceError(f"`source` cannot be run: {error}; split it up") from None
 
 
 def _outcomes(answer: bytes | None, program: Result, checks: Result) -> tuple[Outcome, ...]:

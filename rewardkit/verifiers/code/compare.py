@@ -27,7 +27,7 @@ def values_match(got: object, expected: object, *, tolerance: float = 1e-6) -> b
     """
     try:
         return _match(got, expected, tolerance)
-    except (RecursionError, TypeError, ValueError, ArithmeticError):
+    except (RecursionError, TypeError, ValueError, ArithmeticError, MemoryError):
         return False
 
 
@@ -62,11 +62,18 @@ def _dicts_match(got: dict[Any, Any], expected: dict[Any, Any], tolerance: float
     if len(got) != len(expected):
         return False
     by_text = {str(key): key for key in got if type(key) is int and -(10**18) < key < 10**18}
+    used = set()
     for key, value in expected.items():
-        own = key if key in got else by_text.get(key) if isinstance(key, str) else None
-        if own not in got or not _match(got[own], value, tolerance):
+        if key in got:
+            own = key
+        elif isinstance(key, str) and key in by_text:
+            own = by_text[key]
+        else:
             return False
-    return True
+        used.add(own)
+        if not _match(got[own], value, tolerance):
+            return False
+    return len(used) == len(expected)
 
 
 def outputs_match(got: bytes, expected: str, *, mode: str, tolerance: float = 1e-6) -> bool:

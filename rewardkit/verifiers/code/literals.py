@@ -9,12 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.verifiers.code._inside.codec import CodecError, check_collisions
+from rewardkit.verifiers.code._inside.codec import CodecError
+from rewardkit.verifiers.code.bounds import check_bounded, check_keys, check_sum
 
 __all__ = ["LiteralCheck", "literal_checks"]
 
 _MISSING = object()
 _MAX_INT_BITS = 1 << 16
+_MAX_NUMBER_CHARS = 4000
+_MAX_ROUNDED_DIGITS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +31,16 @@ class LiteralCheck:
     label: str
 
     def holds(self, value: Any) -> bool:
-        """Returns whether the assert holds when the call gave `value`, a plain value."""
+        """Returns whether the assert holds when the call gave `value`, a plain value.
+
+        A value that would cost the host more than its own size to compute with does not.
+        """
         try:
+            check_bounded(value)
             return bool(_Evaluator(value).evaluate(self.expression))
         except (
             *(TypeError, ValueError, ArithmeticError, RecursionError, LookupError),
-            CodecError,
+            *(MemoryError, NotImplementedError, CodecError),
         ):
             return False
 
@@ -197,7 +204,12 @@ def _is_understood(node: ast.expr) -> bool:
 
 
 def _names_understood(node: ast.expr) -> bool:
+    functions = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
     for part in ast.walk(node):
+        if isinstance(part, ast.Name) and part.id in _FUNCTIONS and id(part) not in functions:
+            return False
+        if isinstance(part, ast.BinOp) and type(part.op) not in _BINARY:
+            return False
         if isinstance(part, ast.Call) and _dotted(part.func) not in _FUNCTIONS:
             return False
         if isinstance(part, ast.Compare) and any(
@@ -314,11 +326,17 @@ class _Evaluator:
         kwargs = {str(k.arg): self.evaluate(k.value) for k in node.keywords}
         if any(isinstance(arg, int) and arg.bit_length() > _MAX_INT_BITS for arg in args):
             raise ValueError("a number too long to compute with")
-        if any(isinstance(arg, str) and len(arg) > 4000 for arg in args) and function in {
-            int,
-            float,
-        }:
+        if function in {int, float} and any(
+            isinstance(arg, str | bytes) and len(arg) > _MAX_NUMBER_CHARS for arg in args
+        ):
             raise ValueError("a text too long to read as a number")
-        if function in {set, frozenset, dict} and args and isinstance(args[0], list | tuple):
-            check_collisions(list(args[0]))
+        if function is round and any(
+            isinstance(digits, int) and abs(digits) > _MAX_ROUNDED_DIGITS
+            for digits in (*args[1:], *kwargs.values())
+        ):
+            raise ValueError("too many digits to round to")
+        if function in {set, frozenset, dict} and args:
+            check_keys(function, args[0])
+        if function is sum and args:
+            check_sum(args[0])
         return function(*args, **kwargs)

@@ -105,3 +105,9 @@ def test_an_output_equals_itself(text: str) -> None:
 def test_shown_values_are_short() -> None:
     for value in (10**5000, "x" * 10**6, list(range(10**5)), {"a": ["b"] * 999}):
         assert len(shorten(value)) <= 100
+
+
+def test_a_key_of_none_stands_for_no_missing_key() -> None:
+    assert not values_match({None: 1, 5: 1}, {"a": 1, "b": 1})
+    assert not values_match({1: 1, 5: 1}, {1: 1, "1": 1})
+    assert values_match({1: 1, None: 2}, {"1": 1, None: 2})

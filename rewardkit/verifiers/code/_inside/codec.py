@@ -254,8 +254,10 @@ class _Decoder:
         values = self.decode(nested, depth)
         if self.resolve is None:
             return values
-        import numpy as np
-
+        try:
+            import numpy as np
+        except ImportError:
+            raise CodecError("an array, and numpy is not installed") from None
         return np.array(values, dtype=str(dtype))
 
     def _decode_named(self, body: Any, depth: int) -> Any:

@@ -45,7 +45,7 @@ class Link:
                     break
                 write_frame(self.write_end, pack(self._serve_callback(reply["cb"])))
             if "x" in reply:
-                raise self._error(reply["x"])
+                raise self._error(reply["x"], ends_loop=request.get("w") == "next")
         except (LinkClosed, CodecError, KeyError, TypeError) as error:
             if isinstance(error, KeyError | TypeError) and getattr(error, "from_submission", False):
                 raise
@@ -112,8 +112,11 @@ class Link:
             self.errors[base, name] = made
         return self.errors[base, name]
 
-    def _error(self, form: Any) -> BaseException:
+    def _error(self, form: Any, *, ends_loop: bool) -> BaseException:
         kind = self.error_class(str(form["b"]), str(form["n"]))
+        if issubclass(kind, StopIteration | StopAsyncIteration) and not ends_loop:
+            # Let through, it would end a `map` or `zip` of the checks before their first assert.
+            kind, form = RuntimeError, {**form, "a": [], "s": f"the program raised {form['n']}"}
         if issubclass(kind, SystemExit | KeyboardInterrupt | GeneratorExit):
             return LinkClosed(f"the program raised {kind.__name__}")
         arguments = [decode(argument) for argument in form["a"]]
