@@ -91,7 +91,7 @@ def test_several_different_commitments_are_none_where_the_policy_says_so(parts):
 @given(SOUP.filter(lambda t: "think" not in t), SOUP, policies)
 def test_the_reasoning_before_the_final_part_changes_nothing(reasoning, final, policy):
     alone = extract_answer(final, policy)
-    prefix = f"<think>{reasoning}</think>"
+    prefix = f"<think>{reasoning}</think>\n"
     behind = extract_answer(prefix + final, policy)
     assert (behind.text, behind.marker, behind.rivals) == (alone.text, alone.marker, alone.rivals)
     if alone.text is not None:

@@ -12,12 +12,15 @@ from tests.verifiers.math.cases import KINDS_OF_BOMBS, by_kind
 
 MEMORY = 1536 * 2**20
 NEST = "( [ | \\left( \\{ \\begin{pmatrix} \\langle \\lfloor 5! 5% x' f( g(".split()
+QUADRATIC = "1e5"
+"""A fragment whose flood costs quadratic time."""
 
 ROOTS = ",".join(f"\\sqrt{{{n}}}" for n in range(2, 502))
 FRACTIONS = ", ".join(f"\\frac{{{n}}}{{7}}" for n in range(500))
 INTERVALS = "\\cup".join(f"({n},{n + 1})" for n in range(500))
-PMATRIX = "\\boxed{{\\begin{{pmatrix}}{}\\end{{pmatrix}}}}"
+MATRIX = "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}"
 NINE_ROWS = "\\\\".join(["&".join("123456789")] * 9)
+PMATRIX = "\\boxed{{\\begin{{pmatrix}}{}\\end{{pmatrix}}}}"
 
 BOMBS = {
     "ten megabytes of open braces": "{" * 10_000_000,
@@ -55,6 +58,8 @@ BOMBS = {
     "a list of five hundred fractions": "\\boxed{" + FRACTIONS + "}",
     "a union of five hundred intervals": "\\boxed{" + INTERVALS + "}",
     "a matrix of five hundred entries": PMATRIX.format("&".join(["\\pi"] * 500)),
+    "a product of matrices": "\\boxed{" + MATRIX * 400 + "}",
+    "a run of backslashes": "\\boxed{" + "\\" * 16_000 + "}",
     "a determinant": PMATRIX.format(NINE_ROWS).replace("{\\begin", "{\\det\\begin"),
     "an inequality of high degree": "\\boxed{(x-1)^{97}(x^2-2)^{33}\\sin(x^{9}) > \\tan x}",
     "a chain of inequalities": "\\boxed{" + "x < " * 500 + "x}",
@@ -75,16 +80,6 @@ BOMBS = {
     "a LaTeX definition": "\\boxed{\\def\\x{\\x\\x}\\x}",
     "a pickled object": "\\boxed{cos\nsystem\n(S'mkdir MARKER'\ntR.}",
 }  # fmt: skip
-
-
-MATRIX = "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}"
-SLOW = ("1e5", "\\\\", "\\", MATRIX)
-ALONE = {
-    "line breaks": "\\boxed{" + "\\\\" * 8_000 + "}",
-    "backslashes": "\\boxed{" + "\\" * 16_000 + "}",
-    "matrices": "\\boxed{" + MATRIX * 40 + "}",
-}
-"""Rows that cost too much as yet, each in a process of its own."""
 
 
 def report(name: str, verifier: MathVerifier, completion: str, reference: str) -> None:
@@ -139,15 +134,14 @@ def main(part: str, cpu_s: int) -> None:
             kept = [
                 f
                 for f in (*FRAGMENTS, *NEST)
-                if f not in SLOW and "box" not in f and "answer>" not in f
+                if f != QUADRATIC and "box" not in f and "answer>" not in f
             ]
             grade_floods(kept, 4)
             with MathVerifier(symbolic=False) as verifier:
-                for reference in (r for r in REFERENCES if r not in SLOW):
+                for reference in REFERENCES:
                     report(f"itself: {reference}", verifier, flood(reference), reference)
-        case _:
-            with MathVerifier(symbolic=False) as verifier:
-                report(part, verifier, ALONE[part], MATRIX)
+        case "exponents":
+            grade_floods([QUADRATIC], 4)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ OTHER_MEANING = {
     "rev": "a turn",
     "Pt": "a pint",
     "rads": "radians, not doses",
+    "rpm": "turns counted as such, not as radians",
     "cups": "measuring cups",
     "kmph": "kilometres per hour, not a thousand miles per hour",
     "centuries": "months, since a year is not a number of seconds in answers",

@@ -266,22 +266,27 @@ def test_the_reference_guides_how_ambiguous_text_is_read(reference, answer, acce
     assert VERIFIER.verify(boxed(answer), reference).passed is accepted
 
 
-WORDS = "three letters are read as a product"
-UNIT = "one letter in \\mathrm is no unit"
-REFUSED = [
-    ("6000", "six thousand", WORDS),
-    ("5", "5\\,\\mathrm{m}", UNIT),
-    ("1/2<x<100/3", "x\\in(1/2,100/3)", "2,100 is read as a number with a separator"),
-    ("\\frac{x}{2}", "\\frac x2", "x2 is read as x with an index"),
-    ("x\\equiv 1\\pmod 3", "x\\equiv 1, 4\\pmod 6", "several residues are not read"),
-    ("e^x", "\\sum_{k=0}^{\\infty}\\frac{x^k}{k!}", "the sum is taken at the first sample point"),
-    ("0", "\\lim_{x\\to 0^+} x", "a one-sided limit is not read"),
+ONCE_REFUSED = [
+    ("6", "six"),
+    ("10", "ten"),
+    pytest.param("6000", "six thousand", marks=pytest.mark.xfail(reason="read as 1000·s·i·x")),
+    ("5", "5\\,\\mathrm{m}"),
+    ("5\\,\\mathrm{m}", "500\\text{ cm}"),
+    ("20\\,\\mathrm{m/s}", "20\\text{ m/s}"),
+    ("1/2<x<100/3", "x\\in(1/2,100/3)"),
+    ("\\frac{x}{2}", "\\frac x2"),
+    ("x\\equiv 1\\pmod 3", "x\\equiv 1, 4\\pmod 6"),
+    ("\\mathbb{R}", "x^2\\ge 0"),
 ]
+"""Right answers that were misread once."""
 
 
-@pytest.mark.parametrize(
-    ("reference", "answer"),
-    [(r, a) for r, a, _ in REFUSED],
-)
-def test_these_right_answers_are_not_refused(reference, answer):
-    assert VERIFIER.verify(boxed(answer), reference).score in (1.0, None)
+@pytest.mark.parametrize(("reference", "answer"), ONCE_REFUSED)
+def test_right_answers_are_read_right(reference, answer):
+    verdict = VERIFIER.verify(boxed(answer), reference)
+    assert verdict.passed, verdict
+
+
+def test_an_infinite_sum_with_a_parameter_is_not_shown_wrong():
+    answer = "\\sum_{k=0}^{\\infty}\\frac{x^k}{k!}"
+    assert VERIFIER.verify(boxed(answer), "e^x").score != 0.0
