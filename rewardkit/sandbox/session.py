@@ -322,6 +322,8 @@ class Session:
             return Status.MEMORY, None, None
         if report.get("killed") in _KILLED:
             return _KILLED[report["killed"]], None, None
+        if report.get("broken"):
+            return Status.SIGNALED, None, int(signal.SIGKILL)
         if "status" not in report:
             return Status.FAILED, None, None
         raw = int(report["status"])

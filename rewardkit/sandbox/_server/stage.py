@@ -1,5 +1,6 @@
 """One sandbox, made ahead of its job: an init, and what becomes the program."""
 
+import contextlib
 import errno
 import gc
 import json
@@ -21,6 +22,8 @@ _NAMESPACES = (
     | linux.CLONE_NEWUTS
     | linux.CLONE_NEWCGROUP
 )
+_SYSTEM_WIDE = (errno.ENFILE, errno.ENOMEM)
+"""What an init may fail of that says nothing about its program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,17 @@ def _watch_program(shape: Shape, channel: socket.socket, report: int, work: str)
     linux.set_no_new_privileges()
     linux.drop_capabilities()
     listener = _take_listener(outer) if shape.notify else None
-    ending = watch.watch(main, children, listener, outer)
+    try:
+        ending = watch.watch(main, children, listener, outer)
+    except Exception as error:
+        if getattr(error, "errno", None) in _SYSTEM_WIDE:
+            raise
+        # Its limits are its own until the program lowers them, which a program may by prlimit.
+        # Without descriptors it finds no descendants; the program's own session it knows.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(main, signal.SIGKILL)
+        watch.end_all()
+        ending = {"error": f"the init broke: {type(error).__name__}: {error}", "broken": True}
     os.write(report, json.dumps(ending).encode())
 
 

@@ -15,7 +15,7 @@ from rewardkit.verifiers.code.outcome import Outcome, Run, from_result, padded
 from rewardkit.verifiers.code.reference import CallCase, Task
 from rewardkit.verifiers.code.settings import Settings
 
-__all__ = ["SERVE", "judge_answer", "run_calls"]
+__all__ = ["SERVE", "judge_answer", "pack_arguments", "run_calls"]
 
 SERVE = "rewardkit.verifiers.code._inside.serve:serve"
 _MAX_ANSWER_BYTES = 4 << 20
@@ -133,23 +133,28 @@ class _Calls:
         )
 
     def _request(self, case: CallCase) -> bytes:
-        try:
-            return pack(
-                {
-                    "op": "invoke",
-                    "a": [encode(argument) for argument in case.args],
-                    "k": {name: encode(value) for name, value in case.kwargs.items()},
-                    "cpu_s": self.settings.timeout_s,
-                }
-            )
-        except CodecError as error:
-            raise InvalidReferenceError(
-                f"a call's arguments cannot be sent to the program: {error}; make them smaller, "
-                "or let the program read them in the stdio format"
-            ) from None
+        request = {"op": "invoke", "cpu_s": self.settings.timeout_s}
+        return pack_arguments(case, request)
 
     def _judge(self, case: CallCase, answer: Any, name: str) -> Outcome:
         return judge_answer(case, self.task, answer, name)
+
+
+def pack_arguments(case: CallCase, request: dict[str, Any]) -> bytes:
+    """Returns a request together with the call's arguments, under `a` and `k`, as JSON.
+
+    Raises:
+        InvalidReferenceError: the arguments are too large, too deep or not plain data.
+    """
+    try:
+        arguments = [encode(argument) for argument in case.args]
+        keywords = {name: encode(value) for name, value in case.kwargs.items()}
+        return pack({**request, "a": arguments, "k": keywords})
+    except CodecError as error:
+        raise InvalidReferenceError(
+            f"a call's arguments cannot be sent to the program: {error}; make them smaller, "
+            "or let the program read them in the stdio format"
+        ) from None
 
 
 def judge_answer(case: CallCase, task: Task, answer: Any, name: str) -> Outcome:

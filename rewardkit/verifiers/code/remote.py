@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from rewardkit.errors import ConfigError, InvalidReferenceError
 from rewardkit.sandbox import Result, Status
 from rewardkit.verifiers.code._inside import codec
-from rewardkit.verifiers.code.calls import judge_answer
+from rewardkit.verifiers.code.calls import judge_answer, pack_arguments
 from rewardkit.verifiers.code.languages import LANGUAGES
 from rewardkit.verifiers.code.outcome import Outcome, Run, from_result, padded
 from rewardkit.verifiers.code.reference import Task
@@ -248,14 +248,9 @@ def _run_call(
 ) -> tuple[Outcome, Result]:
     case = task.calls[index]
     mark = token_hex(16)
-    request = {
-        "entry": task.entry,
-        "mark": mark,
-        "a": [codec.encode(argument) for argument in case.args],
-        "k": {key: codec.encode(value) for key, value in case.kwargs.items()},
-    }
+    request = pack_arguments(case, {"entry": task.entry, "mark": mark})
     files = {"main.py": _DRIVER.encode(), "solution.py": content, "rk_codec.py": _CODEC}
-    result = backend.run(_job(files, json.dumps(request).encode() + b"\n", task, settings))
+    result = backend.run(_job(files, request + b"\n", task, settings))
     lines = [line for line in result.stdout.split(b"\n") if line.startswith(mark.encode())]
     if result.status is not Status.EXITED or len(lines) != 1:
         return from_result(result, name), result
