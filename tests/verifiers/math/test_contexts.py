@@ -75,7 +75,7 @@ def test_a_pickled_verifier_gives_the_same_verdicts_in_a_spawned_child(verifier,
 @pytest.mark.slow
 def test_ray_actors_get_the_same_verdicts(here, tmp_path):
     if importlib.util.find_spec("ray") is None:
-        pytest.skip("ray is not installed: pip install 'rewardkit[ray]'")
+        pytest.skip("ray is not installed: pip install 'rewardkit[test]'")
     done = subprocess.run(
         [sys.executable, "-m", "tests.verifiers.math.contexts"],
         capture_output=True,
