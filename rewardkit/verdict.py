@@ -154,7 +154,11 @@ class Verdict:
         )
 
     def to_json(self) -> str:
-        """Returns one line of JSON. Lone surrogates are escaped, so the line is valid UTF-8."""
+        """Returns one line of JSON. Lone surrogates are escaped, so the line is valid UTF-8.
+
+        Two surrogates that make a pair are read back as the character that the pair spells: JSON
+        has one spelling for both.
+        """
         return json.dumps(self.to_dict(), ensure_ascii=True, allow_nan=False)
 
     @classmethod
