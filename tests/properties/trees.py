@@ -97,6 +97,11 @@ def fraction_value(tree: Tree) -> Fraction:
             raise AssertionError(tree.kind)
 
 
+def _nonzero(value: sympy.Expr) -> sympy.Expr:
+    """Returns the value, or not-a-number for 0: sympy's 1/(1/0) is 0."""
+    return sympy.nan if value == 0 else value
+
+
 def sympy_value(tree: Tree) -> sympy.Expr:
     """Returns the value as an exact sympy expression, symbols at `POINT`."""
     parts = [sympy_value(part) for part in tree.parts]
@@ -114,11 +119,12 @@ def sympy_value(tree: Tree) -> sympy.Expr:
         case "mul":
             return parts[0] * parts[1]
         case "div":
-            return parts[0] / parts[1]
+            return parts[0] / _nonzero(parts[1])
         case "neg":
             return -parts[0]
         case "pow":
-            return parts[0] ** int(tree.text)
+            exponent = int(tree.text)
+            return (_nonzero(parts[0]) if exponent < 0 else parts[0]) ** exponent
         case "root":
             return sympy.root(parts[0], int(tree.text))
         case "factorial":
