@@ -133,7 +133,9 @@ def _unwrap(text: str) -> str:
 
 _NUMBER = re.compile(
     r"""
-    (?P<repeat>\d*\.(?P<pre>\d*)(?:\\(?:overline|bar)\{(?P<over>\d+)\}|\((?P<paren>\d+)\)(?![\d^!])))
+    (?P<repeat>\d*\.(?P<pre>\d*)(?:
+        \\(?:overline|bar)\{(?P<over>\d+)\}
+      | (?:\\(?:left|[bB]igg?l?)\s*)?\((?P<paren>\d+)(?:\\(?:right|[bB]igg?r?)\s*)?\)(?![\d^!])))
     | (?P<dots>\d*\.(?P<dpre>\d*?)\\dot\{?(?P<d1>\d)\}?(?:(?P<dmid>\d*)\\dot\{?(?P<d2>\d)\}?)?)
     | (?P<group>\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?)
     | (?P<indian>\d{1,2}(?:,\d{2})+,\d{3}(?!\d)(?:\.\d+)?)

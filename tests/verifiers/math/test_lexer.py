@@ -64,6 +64,8 @@ def test_what_surrounds_an_answer_is_taken_off(text, cleaned):
         ("1e+5", 100_000),
         ("0.(27)", Fraction(3, 11)),
         ("0.\\overline{142857}", Fraction(1, 7)),
+        ("0.1\\left(6\\right)", Fraction(1, 6)),
+        ("0.1\\bigl(6\\bigr)", Fraction(1, 6)),
         ("0.8\\dot{3}", Fraction(5, 6)),
         ("0.\\dot{1}4285\\dot{7}", Fraction(1, 7)),
         ("0.8333\\ldots", Fraction(5, 6)),
