@@ -26,6 +26,7 @@ _BOOTSTRAP = (
     "from rewardkit.runtime._forkserver import main; main(int(sys.argv[2]))"
 )
 _STOP_S = 5.0
+_SIGNALS_POLL_MS = 500
 _NO_SIGPIPE = getattr(socket, "MSG_NOSIGNAL", 0)
 
 
@@ -167,7 +168,9 @@ class WorkerLink:
             if self._ending is not None:
                 raise WorkerDied(self._ending)
             wait = _milliseconds(deadline)
-            if not self._poller.poll(wait) and wait == 0:
+            # A signal that comes between the interpreter's look at its flags and the system call
+            # does not interrupt the call, so no call is as long as a deadline may be.
+            if not self._poller.poll(min(wait, _SIGNALS_POLL_MS)) and wait == 0:
                 return None
             self._fill()
 

@@ -57,7 +57,9 @@ class Map:
                 helpers.append(helper)
             self._work()
             for helper in helpers:
-                helper.join()
+                # In short waits: a signal may come just before a wait and would not end it.
+                while helper.is_alive():
+                    helper.join(0.5)
         except BaseException as error:
             self._stop(error)
             for helper in helpers:
