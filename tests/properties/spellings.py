@@ -39,7 +39,7 @@ def integer(n: int, random: Random) -> list[str]:
     ways += [f"{n * k}/{k}", f"{n:,}", f"{n:,}".replace(",", "{,}"), f"\\text{{{n}}}"]
     ways += [f"\\mathbf{{{n}}}", f"{n:,}".replace(",", "\\,")]
     if n >= 0:
-        ways += [f"+{n}", f"\\sqrt{{{n * n}}}", f"{n * 100}\\%", f"{num2words(n)}"]
+        ways += [f"+{n}", f"\\sqrt{{{n * n}}}", f"{n * 100}\\%", f"\\text{{{num2words(n)}}}"]
         ways.append(f"|{-n}|")
     return ways
 
@@ -126,7 +126,8 @@ def repeating(draw) -> Spelled:
         value = Fraction(f"{whole}.{start or 0}") + tail
         written = [f"{whole}.{start}\\overline{{{block}}}", f"{whole}.{start}({block})"]
         written.append(f"\\frac{{{value.numerator}}}{{{value.denominator}}}")
-        written.append(f"{whole}.{start}{block * 4}\\ldots")
+        if len(set(block)) == len(block):  # else the block may be read as a shorter one
+            written.append(f"{whole}.{start}{block * 4}\\ldots")
         if len(block) == 1:
             written.append(f"{whole}.{start}\\dot{{{block}}}")
         return written

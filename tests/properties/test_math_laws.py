@@ -75,7 +75,7 @@ CLOTHES = {
     "sized brackets": lambda a: sized(a),
     "wide commas": lambda a: re.sub(r",(?=\s)", ",\\\\ ", a),
     "display fractions": lambda a: a.replace("\\frac{", "\\dfrac{"),
-    "two spaces for one": lambda a: a.replace(" ", "  "),
+    "two spaces for one": lambda a: re.sub(r"(?<!\d) | (?!\d)", "  ", a),
     "no-break spaces": lambda a: a.replace(" ", "\u00a0"),
     "full-width digits": lambda a: a.translate({ord("0") + d: 0xFF10 + d for d in range(10)}),
     "invisible characters": lambda a: f"\u200b{a}\u2060",

@@ -70,6 +70,11 @@ def test_what_surrounds_an_answer_is_taken_off(text, cleaned):
         ("0.\\dot{1}4285\\dot{7}", Fraction(1, 7)),
         ("0.8333\\ldots", Fraction(5, 6)),
         ("0.999...", 1),
+        pytest.param(
+            "0.1000100010001000\\ldots",
+            Fraction(1000, 9999),
+            marks=pytest.mark.xfail(reason="its last three zeros are taken for the block"),
+        ),
         ("101_2", 5),
         ("(101)_{2}", 5),
         ("FF_{16}", 255),

@@ -266,10 +266,12 @@ def test_the_reference_guides_how_ambiguous_text_is_read(reference, answer, acce
     assert VERIFIER.verify(boxed(answer), reference).passed is accepted
 
 
+TWO_SPACES = pytest.mark.xfail(reason="two spaces between digits vanish")
 ONCE_REFUSED = [
     ("6", "six"),
     ("10", "ten"),
     pytest.param("6000", "six thousand", marks=pytest.mark.xfail(reason="read as 1000·s·i·x")),
+    pytest.param("\\frac{3}{2}", "1  1/2", marks=TWO_SPACES),
     ("5", "5\\,\\mathrm{m}"),
     ("5\\,\\mathrm{m}", "500\\text{ cm}"),
     ("20\\,\\mathrm{m/s}", "20\\text{ m/s}"),
@@ -290,3 +292,8 @@ def test_right_answers_are_read_right(reference, answer):
 def test_an_infinite_sum_with_a_parameter_is_not_shown_wrong():
     answer = "\\sum_{k=0}^{\\infty}\\frac{x^k}{k!}"
     assert VERIFIER.verify(boxed(answer), "e^x").score != 0.0
+
+
+@pytest.mark.parametrize("answer", ["1 2", pytest.param("1  2", marks=TWO_SPACES)])
+def test_two_numbers_are_not_one_number(answer):
+    assert not VERIFIER.verify(boxed(answer), "12").passed
