@@ -7,9 +7,10 @@ import pytest
 
 from rewardkit.datasets import RowSource, read_rows, write_rows
 from rewardkit.errors import DataError
+from tests._needs import needs
 
-pa = pytest.importorskip("pyarrow", reason="needs the extra data: pip install 'rewardkit[data]'")
-parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra data")
+pa = needs("pyarrow")
+parquet = needs("pyarrow.parquet")
 
 CHAT = [{"role": "assistant", "content": "4"}]
 
@@ -89,7 +90,7 @@ def test_what_is_no_parquet_is_one_clear_error(tmp_path):
 
 @pytest.fixture
 def hf():
-    return pytest.importorskip("datasets", reason="needs the extra data")
+    return needs("datasets")
 
 
 def test_a_hugging_face_dataset_is_read(tmp_path, hf):

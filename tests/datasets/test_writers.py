@@ -7,6 +7,7 @@ import pytest
 
 from rewardkit.datasets import encode_line, read_rows, write_rows
 from rewardkit.errors import DataError
+from tests._needs import needs
 
 ROWS = [{"completion": "a", "reference": "½"}, {"completion": None, "reference": [1, {"x": None}]}]
 
@@ -49,7 +50,7 @@ def test_a_name_that_cannot_be_written_is_refused_first(tmp_path, name, message)
 @pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
 def test_a_failure_leaves_the_old_file(tmp_path, name):
     if name.endswith("parquet"):
-        pytest.importorskip("pyarrow", reason="needs the extra data")
+        needs("pyarrow")
 
     def rows():
         yield ROWS[0]

@@ -2,32 +2,28 @@
 
 import html
 import re
-import shutil
 import subprocess
 
 import pytest
 
 from rewardkit.report import write_report
+from tests._needs import needs_program
 from tests.report.test_report import make_rows, score
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-
 
 @pytest.fixture
 def load(tmp_path):
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: apt-get install chromium")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    chromium = needs_program(*names, get="apt-get install chromium")
 
     def load_page(path, search=""):
         """Returns the document as the browser sees it after its scripts ran."""
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         profile = f"--user-data-dir={tmp_path / 'profile'}"
         done = subprocess.run(
-            [CHROMIUM, *flags, profile, "--dump-dom", f"{path.as_uri()}{search}"],
+            [chromium, *flags, profile, "--dump-dom", f"{path.as_uri()}{search}"],
             capture_output=True,
             text=True,
             timeout=120,

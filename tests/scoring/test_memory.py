@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests._needs import needs
+
 SCRIPT = """
 import resource, sys
 from rewardkit.cli import app
@@ -43,7 +45,7 @@ def write(path, count):
 def test_four_times_the_rows_take_no_more_memory(root, tmp_path, suffix):
     pytest.importorskip("resource", reason="needs getrusage")
     if suffix == "parquet":
-        pytest.importorskip("pyarrow", reason="needs the extra data")
+        needs("pyarrow")
     peaks = {}
     for count in (4_000, 16_000):
         source = write(tmp_path / f"{count}.jsonl", count)

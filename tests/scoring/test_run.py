@@ -10,6 +10,7 @@ from rewardkit.datasets import Columns
 from rewardkit.errors import ConfigError, DataError
 from rewardkit.runtime import WorkerPool
 from rewardkit.scoring import read_scored, score_file
+from tests._needs import needs
 from tests.scoring.exact import ExactVerifier
 
 CONFIG = {"verifier": "exact"}
@@ -70,7 +71,7 @@ def test_each_row_keeps_its_columns_and_gets_its_verdict(source, tmp_path):
 @pytest.mark.parametrize("batches", [1, 2])
 def test_a_stopped_run_goes_on_where_it_ended(source, tmp_path, name, batches):
     if name.endswith("parquet"):
-        pytest.importorskip("pyarrow", reason="needs the extra data")
+        needs("pyarrow")
     first = score(source, tmp_path / name, should_stop=stop_after(batches - 1))
     assert first.stopped
     assert 0 < first.tally.rows < 100
@@ -85,7 +86,7 @@ def test_a_stopped_run_goes_on_where_it_ended(source, tmp_path, name, batches):
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
 def test_a_finished_run_does_nothing_again(source, tmp_path, name):
     if name.endswith("parquet"):
-        pytest.importorskip("pyarrow", reason="needs the extra data")
+        needs("pyarrow")
     score(source, tmp_path / name)
     before = (tmp_path / name).read_bytes()
     result = score(source, tmp_path / name)
@@ -421,8 +422,7 @@ def test_progress_counts_up_to_the_whole(source, tmp_path):
 
 
 def test_parquet_keeps_the_types_of_its_input(tmp_path):
-    pa = pytest.importorskip("pyarrow", reason="needs the extra data")
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra data")
+    pa, parquet = needs("pyarrow"), needs("pyarrow.parquet")
     import datetime
     import decimal
 
