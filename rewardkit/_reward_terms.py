@@ -8,7 +8,7 @@ from typing import Any, Protocol, SupportsFloat, SupportsIndex, runtime_checkabl
 from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.verdict import Json, Verdict
-from rewardkit.verifier import Verifier
+from rewardkit.verifier import Verifier, check_entries
 
 __all__ = ["Question", "Shaper", "ask_verifier", "check_columns", "question", "run_shaper"]
 
@@ -28,12 +28,14 @@ class Shaper(Protocol):
         ...
 
 
-def check_columns(count: int, columns: Mapping[str, object]) -> None:
+def check_columns(completions: Sequence[Completion], columns: Mapping[str, object]) -> None:
     """Checks that every column is a sequence with one entry per completion.
 
     Raises:
         ConfigError: one is not; it is named.
     """
+    check_entries("completions", completions)
+    count = len(completions)
     for name, column in columns.items():
         if not isinstance(column, Sequence) or isinstance(column, str | bytes | bytearray):
             raise ConfigError(

@@ -88,10 +88,15 @@ class Reward:
         missing: Missing = "propagate",
         references: Mapping[str, str] | None = None,
     ) -> None:
+        if not isinstance(components, Mapping):
+            raise ConfigError(
+                f"components is a {type(components).__name__}: give a name to each, as in "
+                '{"math": MathVerifier()}'
+            )
         self.components = dict(components)
         self.gates = dict(gates or {})
         self.weights = {name: 0.0 if name in self.gates else 1.0 for name in components}
-        self.weights.update({name: float(weight) for name, weight in (weights or {}).items()})
+        self.weights.update({name: _weight(name, w) for name, w in (weights or {}).items()})
         self.combine: Combine = combine
         self.clip = clip
         self.missing: Missing = missing
@@ -111,7 +116,7 @@ class Reward:
             ConfigError: a column is missing or has another length, or a shaper failed.
             InvalidReferenceError: a reference cannot be read.
         """
-        check_columns(len(completions), columns)
+        check_columns(completions, columns)
         return self._total(
             len(completions),
             {name: self._part(name, completions, columns) for name in self.components},
@@ -125,7 +130,7 @@ class Reward:
         self, completions: Sequence[Completion], /, **columns: Sequence[Any]
     ) -> RewardResult:
         """Returns what `score` returns; the components run side by side, off the event loop."""
-        check_columns(len(completions), columns)
+        check_columns(completions, columns)
         parts = await asyncio.gather(
             *(self._apart(name, completions, columns) for name in self.components)
         )
@@ -232,6 +237,11 @@ class Reward:
         for name, component in self.components.items():
             if not name or "/" in name:
                 raise ConfigError(f"a component's name is not empty and has no '/', not {name!r}")
+            if isinstance(component, type):
+                raise ConfigError(
+                    f"the component {name!r} is the class {component.__name__} itself: give one "
+                    f"made of it, {component.__name__}(…)"
+                )
             if not isinstance(component, Verifier | Reward) and not callable(component):
                 raise ConfigError(
                     f"the component {name!r} is a {type(component).__name__}: give a verifier, a "
@@ -241,6 +251,11 @@ class Reward:
             if name not in self.components:
                 known = ", ".join(self.components) or "none"
                 raise ConfigError(f"an option names {name!r}, which is no component ({known})")
+        for name, gate in self.gates.items():
+            if not isinstance(gate, Gate):
+                raise ConfigError(
+                    f"the gate {name!r} is {gate!r}: give a Gate, as in Gate(at_least=0.5)"
+                )
         for name, weight in self.weights.items():
             if not math.isfinite(weight):
                 raise ConfigError(f"the weight of {name!r} is finite, not {weight!r}")
@@ -251,9 +266,13 @@ class Reward:
         _check_choice("combine", self.combine, get_args(Combine))
         _check_choice("missing", self.missing, get_args(Missing))
         if self.clip is not None:
-            low, high = self.clip
-            if not low <= high:
-                raise ConfigError(f"clip is (smallest, largest), not {self.clip!r}")
+            try:
+                low, high = self.clip
+                ordered = low <= high
+            except (TypeError, ValueError):
+                ordered = False
+            if not ordered:
+                raise ConfigError(f"clip is (smallest, largest) or None, not {self.clip!r}")
             for name, gate in self.gates.items():
                 if not low <= gate.otherwise <= high:
                     raise ConfigError(f"the gate {name!r} gives {gate.otherwise}, outside of clip")
@@ -270,6 +289,13 @@ def _nested(name: str, inner: RewardResult) -> RewardResult:
         {name: inner.scores, **{f"{name}/{key}": v for key, v in inner.components.items()}},
         {f"{name}/{key}": v for key, v in inner.verdicts.items()},
     )
+
+
+def _weight(name: str, weight: float) -> float:
+    try:
+        return float(weight)
+    except (TypeError, ValueError):
+        raise ConfigError(f"the weight of {name!r} is a number, not {weight!r}") from None
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

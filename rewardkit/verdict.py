@@ -69,6 +69,9 @@ class StepVerdict:
     detail: str = ""
     """One line for a person."""
 
+    def __post_init__(self) -> None:
+        _check("step's", self.score, self.reason)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -99,8 +102,7 @@ class Verdict:
     """Wall time spent on this verdict."""
 
     def __post_init__(self) -> None:
-        if self.score is not None and not 0.0 <= self.score <= 1.0:
-            raise ConfigError(f"a verdict's score is in [0, 1] or None, not {self.score!r}")
+        _check("verdict's", self.score, self.reason)
 
     @property
     def passed(self) -> bool:
@@ -136,7 +138,12 @@ class Verdict:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Returns the verdict that `to_dict` wrote. Missing optional fields take their defaults."""
+        """Returns the verdict that `to_dict` wrote. Missing optional fields take their defaults.
+
+        Raises:
+            KeyError: the score or the reason of the verdict or of a step is missing.
+            ValueError: a reason is not in the list, or a score outside [0, 1].
+        """
         return cls(
             score=data["score"],
             reason=Reason(data["reason"]),
@@ -163,5 +170,21 @@ class Verdict:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Returns the verdict that `to_json` wrote."""
+        """Returns the verdict that `to_json` wrote.
+
+        Raises:
+            KeyError: the score or the reason is missing.
+            ValueError: the text is not JSON, or a value is outside its range.
+        """
         return cls.from_dict(json.loads(text))
+
+
+def _check(whose: str, score: float | None, reason: Reason) -> None:
+    try:
+        in_range = score is None or 0.0 <= score <= 1.0
+    except TypeError:
+        in_range = False
+    if not in_range:
+        raise ConfigError(f"a {whose} score is in [0, 1] or None, not {score!r}")
+    if not isinstance(reason, Reason):
+        raise ConfigError(f"a {whose} reason is one of Reason, as in Reason.MATCH, not {reason!r}")

@@ -1,7 +1,7 @@
 """The one protocol of everything that grades."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -9,7 +9,7 @@ from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json, Verdict
 
-__all__ = ["Verifier", "check_batch", "row_contexts"]
+__all__ = ["Verifier", "check_batch", "check_entries", "row_contexts"]
 
 
 @runtime_checkable
@@ -45,7 +45,17 @@ class Verifier(Protocol):
         /,
         **columns: Sequence[Any],
     ) -> list[Verdict]:
-        """Returns one verdict a completion: same order, same length, always."""
+        """Returns one verdict a completion: same order, same length, always.
+
+        Args:
+            completions: what the model wrote.
+            references: one per completion, each as `verify` takes it.
+            columns: the samples' other columns, one entry per completion.
+
+        Raises:
+            ConfigError: a column is no list, or has another length than `completions`.
+            InvalidReferenceError: a reference cannot be read.
+        """
         check_batch(completions, references, columns)
         return [
             self.verify(completion, reference, **context)
@@ -92,15 +102,32 @@ def check_batch(
     """Checks that a batch is rectangular.
 
     Raises:
-        ConfigError: a column has another length than `completions`; it is named.
+        ConfigError: a column is no list, or has another length than `completions`; it is named.
     """
-    lengths = {
-        "references": len(references),
-        **{name: len(column) for name, column in columns.items()},
-    }
-    for name, length in lengths.items():
-        if length != len(completions):
-            raise ConfigError(f"{name} has {length} entries for {len(completions)} completions")
+    check_entries("completions", completions)
+    for name, column in [("references", references), *columns.items()]:
+        check_entries(name, column)
+        if len(column) != len(completions):
+            raise ConfigError(
+                f"{name} has {len(column)} entries for {len(completions)} completions: give one "
+                "entry per completion"
+            )
+
+
+def check_entries(name: str, column: object) -> None:
+    """Checks that a column holds one entry per row: a text would be taken letter by letter.
+
+    Args:
+        name: how the error calls it.
+        column: a list, or another sized collection in the order of the rows.
+
+    Raises:
+        ConfigError: it is a text, a mapping, or has no length.
+    """
+    if isinstance(column, str | bytes | bytearray | Mapping) or not isinstance(column, Sized):
+        raise ConfigError(
+            f"{name} is a {type(column).__name__}: give a list with one entry per completion"
+        )
 
 
 def row_contexts(count: int, columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

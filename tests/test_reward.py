@@ -273,6 +273,13 @@ def test_close_reaches_every_verifier_and_the_reward_can_go_on() -> None:
         (lambda: columns_reward("a", combine="product", weights={"a": 2}), "in a product"),
         (lambda: columns_reward("a", clip=(1.0, 0.0)), "clip is"),
         (lambda: columns_reward("a", clip=(math.nan, 0.0)), "clip is"),
+        (lambda: columns_reward("a", clip=1.0), r"clip is .* not 1.0"),
+        (lambda: columns_reward("a", clip=(0.0, 1.0, 2.0)), "clip is"),
+        (lambda: columns_reward("a", weights={"a": "x"}), "weight of 'a' is a number, not 'x'"),
+        (lambda: columns_reward("a", weights={"a": None}), "weight of 'a' is a number"),
+        (lambda: columns_reward("a", "b", gates={"a": 0.5}), "gate 'a' is 0.5: give a Gate"),
+        (lambda: Reward([Exact()]), "components is a list: give a name"),  # type: ignore[arg-type]
+        (lambda: Reward({"a": Exact}), r"is the class Exact itself: give one made"),
         (
             lambda: columns_reward("a", "b", clip=(0, 1), gates={"a": Gate(otherwise=-1)}),
             "gate 'a' gives -1, outside of clip",
@@ -298,6 +305,15 @@ def test_a_column_of_another_length_is_named() -> None:
 def test_a_column_that_is_no_list_is_named(column: Any) -> None:
     with pytest.raises(ConfigError, match="the column 'level' is a"):
         Reward({"length": length}).score(["a", "b"], level=column)
+
+
+@pytest.mark.parametrize("completions", ["ab", b"ab", {"a": 1}, None, iter("ab")])
+def test_completions_that_are_no_list_are_refused(completions: Any) -> None:
+    reward = Reward({"exact": Exact()})
+    with pytest.raises(ConfigError, match=r"completions is a .*: give a list"):
+        reward.score(completions, reference=["a", "b"])
+    with pytest.raises(ConfigError, match=r"completions is a .*: give a list"):
+        asyncio.run(reward.ascore(completions, reference=["a", "b"]))
 
 
 def test_a_missing_reference_column_is_named_with_those_that_are_there() -> None:

@@ -78,6 +78,22 @@ def test_passed_means_exactly_one_and_abstained_means_none(verdict):
 def test_a_score_outside_zero_to_one_is_refused(score):
     with pytest.raises(ConfigError, match="in \\[0, 1\\] or None"):
         Verdict(score, Reason.MATCH)
+    with pytest.raises(ConfigError, match="in \\[0, 1\\] or None"):
+        StepVerdict(0, 1, score, Reason.MATCH)
+
+
+@pytest.mark.parametrize("score", ["1.0", [1.0], {}])
+def test_a_score_that_is_no_number_is_refused(score):
+    with pytest.raises(ConfigError, match="a verdict's score is in"):
+        Verdict(score, Reason.MATCH)
+
+
+@pytest.mark.parametrize("reason", ["match", None, 1])
+def test_a_reason_outside_the_list_is_refused_when_the_verdict_is_made(reason):
+    with pytest.raises(ConfigError, match="a verdict's reason is one of Reason"):
+        Verdict(1.0, reason)
+    with pytest.raises(ConfigError, match="a step's reason is one of Reason"):
+        StepVerdict(0, 1, 1.0, reason)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

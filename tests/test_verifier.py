@@ -66,6 +66,23 @@ def test_a_column_of_another_length_is_named(references, columns, message):
         EchoVerifier().verify_batch(["a", "b"], references, **columns)
 
 
+@pytest.mark.parametrize("column", ["ab", b"ab", {"a": 1, "b": 2}, 2, None, iter("ab")])
+def test_a_column_that_is_no_list_is_named(column):
+    completions = ["a", "b"]
+    for name, call in {
+        "completions": lambda: EchoVerifier().verify_batch(column, completions),
+        "references": lambda: EchoVerifier().verify_batch(completions, column),
+        "prompt": lambda: EchoVerifier().verify_batch(completions, completions, prompt=column),
+    }.items():
+        with pytest.raises(ConfigError, match=f"{name} is a .*: give a list with one entry per"):
+            call()
+
+
+def test_a_column_named_references_does_not_hide_the_references():
+    with pytest.raises(ConfigError, match="references has 1 entries for 2"):
+        EchoVerifier().verify_batch(["a", "b"], ["a"], references=["a", "b"])
+
+
 def test_asyncio_gets_the_same_verdict_from_another_thread():
     verdict = asyncio.run(EchoVerifier().averify("4", "4", id=7))
     assert verdict.passed
