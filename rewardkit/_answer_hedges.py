@@ -2,6 +2,8 @@
 
 import re
 
+from rewardkit._spaces import drop_idle_spaces
+
 __all__ = [
     "denial_after",
     "denial_before",
@@ -11,7 +13,7 @@ __all__ = [
     "squeezed",
 ]
 
-_SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])|\\[,;! ]|\$|\*\*|\.$")
+_IDLE_MARKS = re.compile(r"\\[,;! ]|\$|\*\*|(?<!\.)\.\s*$")
 _VALUE = (
     r"(?P<{0}>\$[^$\n]{{1,80}}\$|\\\([^\n]{{1,80}}?\\\)|\\boxed\{{[^\n]{{1,80}}?\}}"
     r"|-?\d[\d.,/]*(?:\s*\\?%|\s+[a-z]{{3,12}}\b)?|\b[A-J]\b(?!\s+[a-z]))"
@@ -41,7 +43,7 @@ _DENIAL_AFTER = re.compile(
 _DOUBT_CHARS = 120
 _BEFORE = re.compile(
     r"\b(?:not|isn't|never|unlike|except|instead\s+of|rather\s+than|one\s+of(?:\s+these)?|among|either|neither|any\s+of|"
-    r"wrong|incorrect|suppos\w+(?:\s+that)?(?:\s+the)?|assum\w+(?:\s+that)?(?:\s+the)?|if(?:\s+the)?|whether(?:\s+the)?|"
+    r"(?<!was\s)(?<!is\s)(?<!were\s)(?<!are\s)(?<!'s\s)(?:wrong|incorrect)|suppos\w+(?:\s+that)?(?:\s+the)?|assum\w+(?:\s+that)?(?:\s+the)?|if(?:\s+the)?|whether(?:\s+the)?|"
     r"guess(?:\s+that)?(?:\s+the)?|imagine(?:\s+that)?(?:\s+the)?)\b"
     r"[\s:,$(\[*]*(?:\\[(\[])?\s*$|[\d}$)]\s*(?:or|and/or)\s*[$(\[*]*(?:\\[(\[])?\s*$",
     re.IGNORECASE,
@@ -67,7 +69,7 @@ _SENTENCE_BREAK = re.compile(r"[.!?。;:]\s|\n")
 
 def squeezed(text: str) -> str:
     """Returns an answer without the spaces, dollars and bold marks that do not make it another."""
-    return _SPACE.sub("", text.strip())
+    return drop_idle_spaces(_IDLE_MARKS.sub(" ", text))
 
 
 def offered_after(text: str, end: int) -> str:

@@ -164,6 +164,7 @@ def _any_between(starts: Sequence[int], low: int, high: int) -> bool:
 
 def find_lines(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]:
     """Yields the answers of `#### 5`, `"answer": 5` and `Answer: 5` that hold no box."""
+    text = _from_a_line_start(text, start)
     starts = [b.start for b in boxes]
 
     def holds_box(low: int, high: int) -> bool:
@@ -197,6 +198,14 @@ def find_lines(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]
             span = _cut_sentence(text, low, high)
             if span[0] < span[1]:
                 yield _stripped(text, *span, (mark.start(), high), "line")
+
+
+def _from_a_line_start(text: str, start: int) -> str:
+    """Returns the text with a line break before `start`, so that what begins there begins a line.
+
+    The places of all characters stay as they are.
+    """
+    return text[: start - 1] + "\n" + text[start:] if start else text
 
 
 def find_phrase(text: str, start: int, stop: int | None = None) -> Found | None:

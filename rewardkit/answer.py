@@ -37,8 +37,8 @@ class AnswerPolicy:
 
     A *commitment* is a `\boxed{…}` or `\fbox{…}`, an `<answer>` tag, a line `Answer: …` or `####
     …`, or a JSON field "answer". Only the final part counts: what follows the end of the reasoning.
-    The last commitment wins over earlier ones if something was said in between; commitments side by
-    side compete.
+    The last commitment wins over earlier ones if a word in between corrects them or concludes;
+    otherwise they compete.
     """
 
     box_only: bool = False

@@ -170,12 +170,14 @@ def test_an_empty_box_does_not_hide_behind_a_phrase():
     assert refused("The answer is 5. \\boxed{}") is Reason.NO_ANSWER
 
 
-@pytest.mark.xfail(reason="'wrong:' before a box is taken for a denial of that box")
-def test_a_correction_that_ends_right_before_the_box_is_one():
-    assert found(r"First \boxed{3}. No, that was wrong: \boxed{5}.")[0] == "5"
+@pytest.mark.parametrize(
+    "correction", ["No, that was wrong:", "But this is incorrect,", "Both were wrong: "]
+)
+def test_a_correction_that_ends_right_before_the_box_is_one(correction):
+    assert found(rf"First \boxed{{3}}. {correction} \boxed{{5}}.")[0] == "5"
+    assert refused(r"It is \boxed{3}, wrong: \boxed{5}.") is Reason.AMBIGUOUS
 
 
-@pytest.mark.xfail(reason="a line begins at the start of the text or after a line break only")
 @pytest.mark.parametrize("line", ["Answer: 5", "#### 5", "**Final answer:** 5"])
 def test_an_answer_line_may_follow_the_end_of_thinking_at_once(line):
     assert found(f"<think>2 + 3</think>{line}") == ("5", "line")

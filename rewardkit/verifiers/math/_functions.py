@@ -100,12 +100,11 @@ class FunctionParser(BaseParser):
         if name == "int":
             return self.integral(low, high)
         body = self.term()
-        if isinstance(low, Rel) and low.ops == ("=",):
-            variable = low.sides[0]
-            if isinstance(variable, Const) and variable.name == "i":
-                variable, body = Sym("i"), replace(body, {Const("i"): Sym("i")})
-            if isinstance(variable, Sym):
-                return BigOp(name, body, variable.name, low.sides[1], high)
+        variable, low, high = _index_range(low, high)
+        if isinstance(variable, Const) and variable.name == "i":
+            variable, body = Sym("i"), replace(body, {Const("i"): Sym("i")})
+        if isinstance(variable, Sym):
+            return BigOp(name, body, variable.name, low, high)
         raise NotMathError(f"\\{name} without a range")
 
     def limit(self) -> Node:
@@ -142,3 +141,20 @@ class FunctionParser(BaseParser):
         if (token.kind == "cmd" and token.value == "diff") or token.value == "d":
             return BigOp("int", body, self.take().value, low, high)
         raise NotMathError("an integral without its differential")
+
+
+def _index_range(
+    low: Node | None, high: Node | None
+) -> tuple[Node | None, Node | None, Node | None]:
+    r"""Returns the index of a sum or product and its first and last value; no index if unknown.
+
+    k=1 with a bound above, k\ge 1 up to infinity, 1\le k\le n.
+    """
+    match low:
+        case Rel((index, first), ("=",)):
+            return index, first, high
+        case Rel((index, first), (">=",)) if high is None:
+            return index, first, Const("inf")
+        case Rel((first, index, last), ("<=", "<=")) if high is None:
+            return index, first, last
+    return None, low, high

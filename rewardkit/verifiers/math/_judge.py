@@ -64,6 +64,7 @@ _BARE_WORD = re.compile(r"(?!pi$)[A-Za-z]{2,3}")
 """Letters without an operator are compared as they stand: net is not ten."""
 _ASIDE = re.compile(r"\([^()\d]{3,80}\)|,\s*as\s+\w+$")
 _WORD = re.compile(r"[^\W\d_]+")
+_WORDS_ONLY = re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)*")
 _NUMBER = re.compile(
     r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?\s*%?(?![\w^=+*/<>])|\\frac\{\d+\}\{\d+\}"
 )
@@ -283,7 +284,7 @@ def _answer_nodes(
     wanted = reference.readings[0]
     if isinstance(wanted, Const) and wanted.name == "empty" and means_empty(plain):
         return [wanted], _mismatch("words", "")
-    if plain.isalpha() and (spelled := read_number_words(plain)) is not None:
+    if _WORDS_ONLY.fullmatch(plain) and (spelled := read_number_words(plain)) is not None:
         return [Num(spelled)], _mismatch("words", "")
     labelled = read_labelled(cleaned, Reading()) if _LABEL_LIKE.search(cleaned) else None
     if labelled is not None:

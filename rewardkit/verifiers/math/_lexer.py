@@ -152,7 +152,7 @@ _EURO_PLAIN = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:,\d+)?")
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)(?![\d.A-Za-z_(])")
 _TRAIL = re.compile(r"\s*(?:\\ldots|\\dots|\\cdots|\.{3})")
 _BASED = re.compile(
-    r"(?P<open>\(\s*)?(?P<digits>[0-9A-Fa-f]+)(?(open)\s*\))\s*_\s*"
+    r"(?P<open>\(\s*)?(?P<digits>[0-9A-Fa-f]{1,4096}+)(?(open)\s*\))\s*_\s*"
     r"(?:\{\s*(?:\\(?:text|mathrm|rm)\s*\{?\s*)?\(?\s*(?P<b1>\d{1,2}|[a-z]+)\s*\)?\s*\}?\s*\}|(?P<b2>\d))(?!\d)"
 )
 _BASE_WORDS = {
@@ -237,14 +237,17 @@ def _with_ellipsis(digits: str) -> Node:
     whole, _, decimals = digits.partition(".")
     if len(decimals) > 200:
         return Call("approx", (_decimal(digits),))
+    # The block that accounts for most digits; of two, the shorter one.
+    covered, block = 0, ""
     for size in range(1, len(decimals) // 2 + 1):
-        block = decimals[-size:]
+        tail = decimals[-size:]
         times = 1
-        while decimals[: len(decimals) - size * times].endswith(block):
+        while decimals[: len(decimals) - size * times].endswith(tail):
             times += 1
-        if times * size >= max(3, 2 * size):
-            kept = decimals[: len(decimals) - size * times]
-            return _repeating(f"{whole or '0'}.{kept}", block)
+        if times * size >= max(3, 2 * size, covered + 1):
+            covered, block = times * size, tail
+    if block:
+        return _repeating(f"{whole or '0'}.{decimals[:-covered]}", block)
     return Call("approx", (_decimal(digits),))
 
 
@@ -299,13 +302,15 @@ def _scan_based(text: str, at: int) -> tuple[Node, int] | None:
 
     If one begins at `at`.
     """
+    if at and (text[at - 1].isalnum() or text[at - 1] in "._"):
+        return None
     found = _BASED.match(text, at)
-    if not found or (at and (text[at - 1].isalnum() or text[at - 1] in "._")):
+    if not found:
         return None
     digits = found["digits"]
     word = found["b1"] or found["b2"]
     base = int(word) if word.isdigit() else _BASE_WORDS.get(word, 0)
-    if not 2 <= base <= 36 or len(digits) > 4_096:
+    if not 2 <= base <= 36:
         return None
     if not digits[0].isdigit() and (base < 11 or len(digits) < 2):
         return None

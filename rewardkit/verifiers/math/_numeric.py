@@ -44,6 +44,8 @@ from rewardkit.verifiers.math._rewrite import contains, free_symbols
 from rewardkit.verifiers.math._units import parse_unit
 
 __all__ = [
+    "COUNTING",
+    "COUNTING_NAMES",
     "DIGITS",
     "POSITIVE",
     "SIGNED",
@@ -56,9 +58,11 @@ __all__ = [
     "sample_points",
 ]
 
-POSITIVE, SIGNED, WHOLE = range(3), range(3, 12), range(12, 20)
-POINTS = 20
+POSITIVE, SIGNED, WHOLE, COUNTING = range(3), range(3, 12), range(12, 20), range(20, 26)
+POINTS = 26
 """Sample points of a symbol, by kind."""
+COUNTING_NAMES = frozenset("nkmNjpq")
+"""Symbols that count something wherever a sum or a product ends at one."""
 
 DIGITS = 50
 """Decimal digits that values are computed with."""
@@ -94,8 +98,9 @@ def is_real(value: Value, digits: int = DIGITS) -> bool:
 def sample_points(name: str) -> list[Fraction]:
     """Returns the fixed pseudo-random values at which a symbol is evaluated.
 
-    Those at `POSITIVE` are positive, those at `SIGNED` have either sign, those at `WHOLE` are small
-    whole numbers.
+    Those at `POSITIVE` are positive, those at `SIGNED` have either sign, those at `WHOLE` are
+    small whole numbers. At `COUNTING`, the names that count are small whole numbers and others have
+    either sign.
     """
     raw = name.encode("utf-8", "surrogatepass")
     points = list[Fraction]()
@@ -104,11 +109,12 @@ def sample_points(name: str) -> list[Fraction]:
         unit = Fraction(seed % 99_991 + 1, 99_991)
         if index in POSITIVE:
             points.append(Fraction(3, 10) + unit * Fraction(21, 10))
-        elif index in SIGNED:
+        elif index in SIGNED or (index in COUNTING and name not in COUNTING_NAMES):
             sign = 1 if seed >> 24 & 1 else -1
             points.append(sign * (Fraction(1, 4) + unit * 3))
         else:
-            points.append(Fraction(2 * (index - WHOLE.start) + 1 + seed % 3))
+            start = WHOLE.start if index in WHOLE else COUNTING.start
+            points.append(Fraction(2 * (index - start) + 1 + seed % 3))
     return points
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
+from rewardkit._spaces import drop_idle_spaces
 from rewardkit.answer import AnswerPolicy, extract_answer
 from rewardkit.errors import InvalidReferenceError
 from rewardkit.verdict import Json
@@ -58,7 +59,6 @@ Kind = Literal["math", "options", "clock", "date", "truth", "text", "opaque"]
 
 _TRUTHS = {"yes": "yes", "no": "no", "true": "true", "false": "false"}
 _BOX_POLICY = AnswerPolicy(box_only=True)
-_SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
 _EULER_OR_EXPONENT = re.compile(r"\d[eE][+-]\d")
 _OPTION_LABEL = re.compile(r"^.*?\([A-J]\)\s*\}?\s*(?:\\ )?\s*")
 _PLAIN_UNIT = re.compile(
@@ -118,13 +118,16 @@ class MathReference:
 def squeeze(text: str) -> str:
     """Returns a cleaned text without the spaces that mean nothing.
 
-    `2 3/4` keeps its space, `x + 1` loses both.
+    `2 3/4` keeps its space, `x + 1` loses both; a sentence's full stop goes, an ellipsis stays.
     """
     for command in ("\\left", "\\right", "\\displaystyle", "\\,", "\\;", "\\ "):
         if command in text:
             text = text.replace(command, " ")
     text = text.replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
-    return _SPACE.sub("", text.strip().rstrip("."))
+    text = text.rstrip()
+    if text.endswith(".") and not text.endswith(".."):
+        text = text[:-1]
+    return drop_idle_spaces(text)
 
 
 def reference_text(reference: Json) -> str:

@@ -38,6 +38,8 @@ from rewardkit.verifiers.math._nodes import (
     children,
 )
 from rewardkit.verifiers.math._numeric import (
+    COUNTING,
+    COUNTING_NAMES,
     DIGITS,
     POSITIVE,
     SIGNED,
@@ -46,7 +48,7 @@ from rewardkit.verifiers.math._numeric import (
     Value,
     is_real,
 )
-from rewardkit.verifiers.math._rewrite import contains, free_symbols, walk
+from rewardkit.verifiers.math._rewrite import free_symbols, walk
 
 __all__ = [
     "Scalar",
@@ -63,7 +65,7 @@ _CLOSE = 10.0 ** (18 - DIGITS)
 _LOOSE = 1e-10
 _CONFIRM_DIGITS = (150, 400, 1_000, 3_000)
 """Digits of the second look at equal values: the first that shows the digits after the point."""
-_INTEGER_NAMES = frozenset("nkmNjpqrlab")
+_INTEGER_NAMES = COUNTING_NAMES | frozenset("rlab")
 
 
 class Scalar:
@@ -124,7 +126,18 @@ class Scalar:
     @cached_property
     def loose(self) -> bool:
         """True if an integral, a limit or an infinite sum limits the digits."""
-        return contains(self.node, (BigOp,))
+        return any(isinstance(part, BigOp) and not _is_finite(part) for part in walk(self.node))
+
+    @cached_property
+    def counts(self) -> frozenset[str]:
+        """The symbols that say how many terms a sum or a product has: whole numbers."""
+        ends = (
+            end
+            for part in walk(self.node)
+            if isinstance(part, BigOp) and _is_finite(part)
+            for end in (part.low, part.high)
+        )
+        return frozenset().union(*(free_symbols(end) for end in ends if end is not None))
 
     def at(self, point: int) -> Value:
         """Returns the value at a sample point; raises what the evaluator raised there."""
@@ -150,6 +163,11 @@ def _decimal_literals(node: Node) -> list[Num]:
 
 def _calls(node: Node, names: tuple[str, ...]) -> bool:
     return any(isinstance(part, Call) and part.name in names for part in walk(node))
+
+
+def _is_finite(node: BigOp) -> bool:
+    """Returns True for a sum or product that ends."""
+    return node.name in ("sum", "prod") and Const("inf") not in (node.low, node.high)
 
 
 def _mentions_i(node: Node) -> bool:
@@ -310,8 +328,10 @@ def _confirmed(reference: Scalar, answer: Scalar) -> bool:
         return True
     names = sorted(reference.symbols | answer.symbols)
     digest = _digest(reference.node, answer.node)
-    stepwise = reference.stepwise or answer.stepwise
-    symbols = dict(zip(names, _points_of(digest, len(names), whole=stepwise), strict=True))
+    stepwise, counts = reference.stepwise or answer.stepwise, reference.counts | answer.counts
+    broken = _points_of(digest, len(names), whole=stepwise)
+    whole = _points_of(digest, len(names), whole=True)
+    symbols = {name: whole[at] if name in counts else broken[at] for at, name in enumerate(names)}
     wanted = _CONFIRM_DIGITS[0] + _size(reference)
     digits = next((d for d in _CONFIRM_DIGITS if d >= wanted), 0)
     if not digits:
@@ -385,6 +405,9 @@ def _points_for(reference: Scalar, answer: Scalar) -> tuple[int, ...]:
 
     Both signs early, whole numbers for steps.
     """
+    counts = reference.counts | answer.counts
+    if counts:
+        return tuple(COUNTING) if counts <= COUNTING_NAMES else tuple(WHOLE)
     if reference.stepwise or answer.stepwise:
         whole = reference.symbols | answer.symbols <= _INTEGER_NAMES
         return tuple(WHOLE) if whole else (*WHOLE, *SIGNED, *POSITIVE)
@@ -397,9 +420,10 @@ def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> 
     relative, absolute = _gap_allowed(reference, answer, tolerance)
     wide = reference.complex_unit or answer.complex_unit
     constant = not reference.symbols and not answer.symbols
+    whole = reference.stepwise or answer.stepwise or reference.counts or answer.counts
     seen = 0
     for point in (0,) if constant else _points_for(reference, answer):
-        if seen >= 3 and point in WHOLE and not (reference.stepwise or answer.stepwise):
+        if seen >= 3 and point in WHOLE and not whole:
             break
         try:
             left = reference.at(point)

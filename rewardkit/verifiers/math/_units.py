@@ -77,6 +77,7 @@ T tesla; M T-2 I-1; 1
 Wb weber; M L2 T-2 I-1; 1
 B byte; B; 8
 bit; B; 1
+dB decibel; dB; 1
 mph; L T-1; 0.44704
 kph kmh kmph; L T-1; 0.277777777777777777777778
 knot kn; L T-1; 0.514444444444444444444444

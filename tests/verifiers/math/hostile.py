@@ -12,8 +12,6 @@ from tests.verifiers.math.cases import KINDS_OF_BOMBS, by_kind
 
 MEMORY = 1536 * 2**20
 NEST = "( [ | \\left( \\{ \\begin{pmatrix} \\langle \\lfloor 5! 5% x' f( g(".split()
-QUADRATIC = "1e5"
-"""A fragment whose flood costs quadratic time."""
 
 ROOTS = ",".join(f"\\sqrt{{{n}}}" for n in range(2, 502))
 FRACTIONS = ", ".join(f"\\frac{{{n}}}{{7}}" for n in range(500))
@@ -131,17 +129,11 @@ def main(part: str, cpu_s: int) -> None:
         case "fixtures":
             grade_fixtures(marker)
         case "floods":
-            kept = [
-                f
-                for f in (*FRAGMENTS, *NEST)
-                if f != QUADRATIC and "box" not in f and "answer>" not in f
-            ]
+            kept = [f for f in (*FRAGMENTS, *NEST, "1e5") if "box" not in f and "answer>" not in f]
             grade_floods(kept, 4)
             with MathVerifier(symbolic=False) as verifier:
                 for reference in REFERENCES:
                     report(f"itself: {reference}", verifier, flood(reference), reference)
-        case "exponents":
-            grade_floods([QUADRATIC], 4)
 
 
 if __name__ == "__main__":

@@ -70,11 +70,7 @@ def test_what_surrounds_an_answer_is_taken_off(text, cleaned):
         ("0.\\dot{1}4285\\dot{7}", Fraction(1, 7)),
         ("0.8333\\ldots", Fraction(5, 6)),
         ("0.999...", 1),
-        pytest.param(
-            "0.1000100010001000\\ldots",
-            Fraction(1000, 9999),
-            marks=pytest.mark.xfail(reason="its last three zeros are taken for the block"),
-        ),
+        ("0.1000100010001000\\ldots", Fraction(1000, 9999)),
         ("101_2", 5),
         ("(101)_{2}", 5),
         ("FF_{16}", 255),
@@ -164,3 +160,14 @@ def test_what_is_outside_the_alphabet_is_refused(text):
 def test_what_is_over_the_limits_is_refused_before_it_is_computed(text):
     with pytest.raises(TooLargeError):
         tokenize(text, Reading())
+
+
+@given(
+    st.integers(0, 99),
+    st.text("0123456789", max_size=3),
+    st.text("0123456789", min_size=1, max_size=6),
+)
+def test_a_block_written_four_times_repeats_for_ever(whole, before, block):
+    tail = Fraction(int(block), 10 ** len(block) - 1) / 10 ** len(before)
+    value = whole + Fraction(int(before or "0"), 10 ** len(before)) + tail
+    assert number(f"{whole}.{before}{block * 4}\\ldots") == value
