@@ -95,6 +95,8 @@ def _read_text(argument: str) -> str:
 def _read_json(text: str) -> "Json":
     try:
         value: Json = json.loads(text)
+    except RecursionError:
+        raise DataError("the reference is nested too deep to be read.") from None
     except ValueError as error:
         raise DataError(f"the reference is not JSON: {error}.") from None
     return value

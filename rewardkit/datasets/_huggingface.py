@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from rewardkit._install import install_command
 from rewardkit.datasets._parquet import Arrow
 from rewardkit.datasets.rows import Record
 from rewardkit.errors import DataError, EngineMissingError
@@ -27,7 +28,7 @@ class HuggingFaceFile:
         try:
             library: Any = importlib.import_module("datasets")
         except ImportError:
-            raise EngineMissingError("datasets", "pip install 'rewardkit[data]'") from None
+            raise EngineMissingError("datasets", install_command("data")) from None
         try:
             loaded = library.load_from_disk(str(path))
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from rewardkit._install import install_command
 from rewardkit.datasets.rows import Record
 from rewardkit.errors import DataError, EngineMissingError
 
@@ -25,7 +26,7 @@ def load_pyarrow(module: str = "pyarrow") -> Arrow:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise EngineMissingError("pyarrow", "pip install 'rewardkit[data]'") from None
+        raise EngineMissingError("pyarrow", install_command("data")) from None
 
 
 class ParquetFile:

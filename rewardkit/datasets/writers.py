@@ -78,7 +78,9 @@ def write_rows(
             again = rows if callable(rows) else list(rows).__iter__
             write_parquet(part, again, schema or {})
         else:
-            _write_lines(part, rows() if callable(rows) else rows, zipped=file.suffix == ".gz")
+            _write_lines(
+                part, rows() if callable(rows) else rows, zipped=file.suffix.lower() == ".gz"
+            )
         os.replace(part, file)
     except OSError as error:
         raise DataError(f"{file}: cannot be written: {error.strerror or error}") from None

@@ -7,7 +7,7 @@ import os
 import string
 from pathlib import Path
 
-from rewardkit.errors import DataError
+from rewardkit.errors import ConfigError, DataError
 from rewardkit.report.charts import Bar, Marker, bar_chart, format_seconds, latency_chart
 from rewardkit.report.collect import ReportData, collect_report
 from rewardkit.report.markup import escape
@@ -37,9 +37,13 @@ def write_report(
 
     Raises:
         DataError: a file cannot be read or written, or the two have no row in common.
+        ConfigError: `out` is one of the scored files.
     """
-    page = render_report(collect_report(scored, against=against, id_column=id_column))
     target = Path(out)
+    for source in (scored, against):
+        if source is not None and target.exists() and target.samefile(source):
+            raise ConfigError(f"{out} is a scored file, which the report would replace: name .html")
+    page = render_report(collect_report(scored, against=against, id_column=id_column))
     part = target.with_name(f"{target.name}.part")
     try:
         part.write_bytes(page.encode())

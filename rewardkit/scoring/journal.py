@@ -104,7 +104,14 @@ class Journal:
     def _read_manifest(self) -> dict[str, Any]:
         if not self.manifest_path.exists():
             return {}
-        return decode_object(self.manifest_path.read_bytes(), self.manifest_path.name)
+        try:
+            manifest = decode_object(self.manifest_path.read_bytes(), self.manifest_path.name)
+            return {**manifest, "config": dict(manifest["config"])}  # type: ignore[call-overload]
+        except (DataError, KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"{self.manifest_path}: damaged ({error}), so it cannot be seen what the run was "
+                "begun with. Start anew with --overwrite."
+            ) from None
 
     def _write_manifest(self, *, finished: bool) -> None:
         part = self.manifest_path.with_name(f"{self.manifest_path.name}.part")

@@ -41,7 +41,7 @@ def write_output(journal: Journal, open_input: Callable[[], Input], added: Score
 def _known_types(schema: Arrow, added: ScoredColumns) -> dict[str, Any]:
     pa = load_pyarrow()
     # A list of rollouts becomes one completion a row, so the type of such a column is found anew.
-    own = {f.name: f.type for f in schema or () if not pa.types.is_list(f.type)}
+    own = {f.name: f.type for f in schema or () if not _holds_list(pa, f.type)}
     step = pa.struct(
         [
             ("start", pa.int64()),
@@ -65,3 +65,10 @@ def _known_types(schema: Arrow, added: ScoredColumns) -> dict[str, Any]:
     )
     types = {added.row_id: pa.string(), added.score: pa.float64(), added.verdict: verdict}
     return {**own, **types}
+
+
+def _holds_list(pa: Arrow, kind: Arrow) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_holds_list(pa, kind.field(i).type) for i in range(kind.num_fields))
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(test(kind) for test in tests)

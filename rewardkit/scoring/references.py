@@ -11,7 +11,7 @@ from rewardkit.datasets._values import plain_json
 from rewardkit.datasets.readers import open_records, raise_bad_row
 from rewardkit.datasets.rows import find_column
 from rewardkit.datasets.writers import check_writable_name, write_rows
-from rewardkit.errors import InvalidReferenceError
+from rewardkit.errors import ConfigError, InvalidReferenceError
 from rewardkit.verdict import Json
 from rewardkit.verifier import Verifier
 
@@ -105,9 +105,12 @@ def audit_references(
 
     Raises:
         DataError: the file cannot be read, lacks the column, or `out` cannot be written.
+        ConfigError: `out` is the data file itself.
     """
-    audit = ReferenceAudit()
-    problems = _find_problems(verifier, Path(path), column, split, audit, on_progress)
+    audit, source = ReferenceAudit(), Path(path)
+    if out is not None and out.exists() and source.exists() and out.samefile(source):
+        raise ConfigError(f"{out} is the input itself; choose another --out.")
+    problems = _find_problems(verifier, source, column, split, audit, on_progress)
     if out is None:
         for _ in problems:
             pass

@@ -83,6 +83,14 @@ def test_a_mistake_is_one_clear_sentence(tmp_path, arguments, message):
     assert message in " ".join(result.stderr.split())
 
 
+def test_the_problems_never_replace_the_references(tmp_path):
+    source = write(tmp_path, ["four", ""])
+    before = source.read_bytes()
+    result = call(source, *COLUMN, "--out", source, code=2)
+    assert "is the input itself" in result.stderr
+    assert source.read_bytes() == before
+
+
 def test_the_references_of_a_scored_file_can_be_linted(tmp_path):
     source = tmp_path / "in.jsonl"
     source.write_text('{"completion": "a", "reference": "a"}\n')

@@ -64,6 +64,7 @@ def test_a_completion_may_begin_with_a_dash():
         (("@no/such/file", "four"), "@no/such/file: cannot be read: No such file"),
         (("four", ""), "a reference is one word"),
         (("four", "[1", "--reference-json"), "the reference is not JSON"),
+        (("four", "[" * 100_000, "--reference-json"), "the reference is nested too deep"),
         (("four", "[1]", "--reference-json"), "a reference is one word, not [1]"),
     ],
 )

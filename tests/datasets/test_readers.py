@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.datasets import Columns, RowSource, read_rows, write_rows
+from rewardkit.engines import install_command
 from rewardkit.errors import DataError, EngineMissingError
 
 ROWS = [
@@ -197,7 +199,16 @@ def test_rows_come_back_from_a_json_array_as_they_were(tmp_path_factory, rows):
 
 
 def test_parquet_without_pyarrow_says_how_to_install_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "rows.parquet").write_bytes(b"PAR1")
-    with pytest.raises(EngineMissingError, match=r"rewardkit\[data\]"):
+    with pytest.raises(EngineMissingError) as caught:
         read_rows(tmp_path / "rows.parquet")
+    assert caught.value.install == install_command("data")
+
+
+def test_a_saved_dataset_without_the_library_says_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    (tmp_path / "state.json").write_text("{}")
+    with pytest.raises(EngineMissingError) as caught:
+        read_rows(tmp_path)
+    assert caught.value.install == install_command("data")

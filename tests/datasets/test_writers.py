@@ -12,11 +12,11 @@ from tests._needs import needs
 ROWS = [{"completion": "a", "reference": "½"}, {"completion": None, "reference": [1, {"x": None}]}]
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.ndjson", "out.jsonl.gz"])
+@pytest.mark.parametrize("name", ["out.jsonl", "out.ndjson", "out.jsonl.gz", "OUT.JSONL.GZ"])
 def test_json_lines_hold_what_was_written(tmp_path, name):
     write_rows(tmp_path / name, ROWS)
     data = (tmp_path / name).read_bytes()
-    text = (gzip.decompress(data) if name.endswith("gz") else data).decode()
+    text = (gzip.decompress(data) if name.lower().endswith("gz") else data).decode()
     assert [json.loads(line) for line in text.splitlines()] == ROWS
 
 

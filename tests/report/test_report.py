@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from rewardkit import Reason
-from rewardkit.errors import DataError
+from rewardkit.errors import ConfigError, DataError
 from rewardkit.report import collect_report, render_report, write_report
 from rewardkit.report.sample import Sample
 from rewardkit.report.words import REASON_WORDS
@@ -194,6 +194,15 @@ def test_a_column_that_does_not_identify_rows_is_an_error(tmp_path):
         collect_report(scored, against=scored, id_column="reference")
     with pytest.raises(DataError, match="no column 'nope'"):
         collect_report(scored, against=scored, id_column="nope")
+
+
+def test_a_report_never_replaces_a_scored_file(tmp_path):
+    first, second = (score(tmp_path, name, make_rows(10)) for name in ("first", "second"))
+    before = first.read_bytes(), second.read_bytes()
+    for out in (first, second):
+        with pytest.raises(ConfigError, match="which the report would replace"):
+            write_report(first, out, against=second)
+    assert (first.read_bytes(), second.read_bytes()) == before
 
 
 IDENTIFIED = '{"row_id": "0:0123456789abcdef", "score": 1, "verdict": '

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -201,6 +202,18 @@ def test_a_damaged_line_in_the_middle_is_an_error(source, tmp_path):
     out.write_bytes(b"".join(lines))
     with pytest.raises(DataError, match=r"out.jsonl:6.*damaged.*--overwrite"):
         score(source, out)
+
+
+@pytest.mark.parametrize("text", ["{torn", "[]", "{}", '{"config": 3}', ""])
+def test_a_damaged_manifest_is_an_error_that_says_how_to_go_on(source, tmp_path, text):
+    out = tmp_path / "out.jsonl"
+    score(source, out)
+    (tmp_path / "out.jsonl.run.json").write_text(text)
+    before = out.read_bytes()
+    with pytest.raises(DataError, match=r"out.jsonl.run.json: damaged.*--overwrite"):
+        score(source, out)
+    assert out.read_bytes() == before
+    assert score(source, out, overwrite=True).tally.rows == 100
 
 
 def test_rows_of_another_program_in_the_output_are_an_error(source, tmp_path):
@@ -419,6 +432,24 @@ def test_progress_counts_up_to_the_whole(source, tmp_path):
     assert [rows for rows, _, _ in seen] == sorted(rows for rows, _, _ in seen)
     assert seen[0][:2] == (16, 16)
     assert seen[-1] == (100, 16, 1.0)
+
+
+@pytest.mark.parametrize("kind", ["large_list", "list of three", "in a struct"])
+def test_rollouts_of_every_list_type_of_parquet_stay_text(tmp_path, kind):
+    pa, parquet = needs("pyarrow"), needs("pyarrow.parquet")
+    rollouts = {
+        "large_list": pa.large_list(pa.string()),
+        "list of three": pa.list_(pa.string(), 3),
+        "in a struct": pa.struct([("text", pa.list_(pa.string()))]),
+    }[kind]
+    words: Any = ["four", "five", "so four"]
+    value = {"text": words} if kind == "in a struct" else words
+    columns = Columns(completion="out.text" if kind == "in a struct" else "out")
+    arrays = [pa.array([value], rollouts), pa.array(["four"])]
+    parquet.write_table(pa.table(arrays, names=["out", "reference"]), tmp_path / "in.parquet")
+    score(tmp_path / "in.parquet", tmp_path / "out.parquet", columns=columns)
+    out = parquet.read_table(tmp_path / "out.parquet")["out"].to_pylist()
+    assert [row["text"] if kind == "in a struct" else row for row in out] == words
 
 
 def test_parquet_keeps_the_types_of_its_input(tmp_path):
