@@ -300,7 +300,6 @@ def test_an_infinite_sum_with_a_parameter_is_not_shown_wrong():
 
 
 SPACES = st.text(" \t\n~", min_size=1, max_size=4) | st.sampled_from(
-    
     ["\\,", "\\;\\;", "\\quad", "\\ "]
 )
 
