@@ -102,7 +102,7 @@ def verify_rows(
     """
     check_batch(completions, references, {"contexts": contexts})
     rows = list(zip(completions, references, contexts, strict=True))
-    if len(rows) <= inline_rows or pool.workers == 1:
+    if len(rows) <= inline_rows:
         results = [_grade_here(verifier, *row) for row in rows]
     else:
         results = _spread(verifier, rows, pool, row_timeout_s)

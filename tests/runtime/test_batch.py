@@ -98,6 +98,13 @@ def test_a_small_batch_is_graded_here(pool: WorkerPool) -> None:
     assert str(os.getpid()) not in {verdict.answer for verdict in there}
 
 
+def test_a_pool_of_one_worker_contains_its_rows_too() -> None:
+    with WorkerPool(workers=1, memory_mb=256) as one:
+        verdicts = grade(one, ["pid", "exit", "pid"])
+        assert str(os.getpid()) not in {verdict.answer for verdict in verdicts}
+        assert [verdict.score for verdict in verdicts] == [1.0, None, 1.0]
+
+
 def test_all_workers_take_part(pool: WorkerPool) -> None:
     verdicts = grade(pool, ["slow", "pid"] * 60)
     assert len({verdict.answer for verdict in verdicts[1::2]}) == 2
