@@ -37,6 +37,6 @@ def test_helpers_of_the_command_line_load_no_engine(module):
 def test_the_public_names_are_the_listed_ones_and_all_exist():
     import rewardkit
 
-    assert sorted(rewardkit.__all__) == list(rewardkit.__all__)
+    assert sorted(set(rewardkit.__all__)) == list(rewardkit.__all__)
     for name in rewardkit.__all__:
         assert getattr(rewardkit, name) is not None

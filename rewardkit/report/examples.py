@@ -12,7 +12,7 @@ from rewardkit.report.excerpt import Excerpt, cut_excerpt, find_span
 from rewardkit.scoring.scored import ScoredColumns
 from rewardkit.verdict import Verdict
 
-__all__ = ["Example", "RowNames", "make_example", "outcome_of", "short_verdict"]
+__all__ = ["Example", "RowNames", "ShortVerdict", "make_example", "outcome_of", "short_verdict"]
 
 _PROMPT_COLUMNS = ("prompt", "question", "problem")
 _DETAIL_CHARS = 1000

@@ -3,9 +3,9 @@
 import html
 
 from rewardkit.report.excerpt import Excerpt, Segment
-from rewardkit.report.visible import split_visible, visible_text
+from rewardkit.report.visible import split_visible
 
-__all__ = ["attribute", "escape", "excerpt_markup"]
+__all__ = ["escape", "excerpt_markup"]
 
 
 def escape(text: str) -> str:
@@ -20,11 +20,6 @@ def escape(text: str) -> str:
         else html.escape(piece.text)
         for piece in split_visible(text)
     )
-
-
-def attribute(text: str) -> str:
-    """Returns text for the inside of a quoted attribute."""
-    return html.escape(visible_text(text))
 
 
 def excerpt_markup(excerpt: Excerpt) -> str:

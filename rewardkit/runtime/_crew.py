@@ -15,8 +15,6 @@ from rewardkit.runtime._settings import PoolSettings
 __all__ = ["Crew", "Slot"]
 
 _crews: "weakref.WeakSet[Crew]" = weakref.WeakSet()
-
-
 _SECOND_TRY_S = 0.05
 
 

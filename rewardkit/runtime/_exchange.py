@@ -109,9 +109,8 @@ def _outcome(frame: Frame, memory_mb: int | None) -> Outcome[Any]:
     if frame.kind is Kind.VALUE:
         try:
             value = pickle.loads(frame.payload)
-        except (
-            Exception
-        ) as error:  # a result that pickles and does not unpickle is the task's doing
+        except Exception as error:
+            # A result that pickles and does not unpickle is the task's doing.
             detail = f"the result cannot be read back: {describe(error)}"
             return Outcome(OutcomeStatus.ERROR, detail=detail, seconds=frame.seconds)
         return Outcome(OutcomeStatus.OK, value, seconds=frame.seconds)

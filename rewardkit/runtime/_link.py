@@ -17,7 +17,7 @@ from rewardkit.runtime._forkserver import EXIT_STATUS
 from rewardkit.runtime._frames import HEADER, Frame, Kind, encode
 from rewardkit.runtime._settings import PoolSettings
 
-__all__ = ["ForkServer", "WorkerDied", "WorkerLink"]
+__all__ = ["ForkServer", "WorkerDied", "WorkerLink", "import_path"]
 
 # The path comes first, so that the same rewardkit is imported here and there. `__main__` is this
 # line: the caller's script is never run again, with or without a guard.

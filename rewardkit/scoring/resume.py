@@ -10,7 +10,7 @@ from rewardkit.datasets.rows import Columns
 from rewardkit.errors import DataError
 from rewardkit.scoring.scored import Candidate, ScoredColumns, columns_text, prepare_row
 
-__all__ = ["Input", "ScoredPair", "SkippedRows"]
+__all__ = ["Input", "ScoredPair", "SkippedRows", "stop_at_bad_row"]
 
 _EXAMPLES = 20
 
