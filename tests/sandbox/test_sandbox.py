@@ -7,8 +7,10 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -301,6 +303,37 @@ def test_an_unknown_isolation_and_a_bind_of_everything_are_refused() -> None:
     for path in ("/", "relative"):
         with pytest.raises(ConfigError, match="bind"):
             Sandbox(binds=(path,))
+
+
+READ_AND_TRY_TO_WRITE = """
+import os, sys
+for folder in sys.stdin.read().split():
+    print(open(folder + "/given").read(), os.listdir(os.path.dirname(folder)))
+    try:
+        open(folder + "/made", "w")
+    except OSError as error:
+        print(error.strerror)
+open("/tmp/own", "w")
+"""
+
+
+def test_what_is_shown_may_lie_below_tmp_and_stays_read_only() -> None:
+    """An interpreter's environment may, too: its packages are shown in the same way."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as outer:
+        inner = Path(outer, "inner")
+        inner.mkdir()
+        for folder in (Path(outer), inner):
+            (folder / "given").write_text("seen")
+            folder.chmod(0o755)
+        for binds in ((outer,), (outer, str(inner)), (str(inner),)):
+            with Sandbox(binds=binds) as sandbox:
+                job = python(READ_AND_TRY_TO_WRITE, stdin=" ".join(binds).encode())
+                for _ in range(2):
+                    result = sandbox.run(job)
+                    assert result.succeeded, result.stderr
+                    assert result.stdout.count(b"seen") == len(binds)
+                    assert result.stdout.count(b"Read-only file system") == len(binds)
+        assert sorted(os.listdir(outer)) == ["given", "inner"]
 
 
 @pytest.mark.parametrize("field", ["cpu_s", "memory_bytes", "output_bytes", "processes"])

@@ -1,10 +1,11 @@
 """What a sandbox sees: a few host directories, read-only, in a root of its own."""
 
 import os
+from collections.abc import Iterable
 
 from rewardkit.sandbox._server import linux
 
-__all__ = ["USER", "build_root", "hide_proc", "mount_fresh_proc"]
+__all__ = ["USER", "build_root", "hide_proc", "mount_fresh_proc", "mount_fresh_tmp"]
 
 USER = 1000
 """The user and group number that a sandboxed program sees itself as."""
@@ -15,6 +16,7 @@ _SYSTEM = ("/usr",)
 _ETC = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/java-17-openjdk")
 _PASSWD = f"root:x:0:0:root:/:/bin/sh\nuser:x:{USER}:{USER}:user:/tmp/box:/bin/sh\n"
 _GROUP = f"root:x:0:\nuser:x:{USER}:\n"
+_TMP = "/tmp/"  # noqa: S108
 _FLAGS = linux.MS_NOSUID | linux.MS_NODEV
 
 
@@ -67,6 +69,17 @@ def mount_fresh_proc() -> bool:
     return True
 
 
+def mount_fresh_tmp(options: str, binds: Iterable[str]) -> None:
+    """Covers /tmp with an empty, writable one in which the `binds` below /tmp are still shown."""
+    below = sorted({real for path in binds if (real := os.path.realpath(path)).startswith(_TMP)})
+    shown = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in below]
+    linux.mount("tmpfs", "/tmp", "tmpfs", _FLAGS, options)  # noqa: S108
+    for path, descriptor in shown:
+        if not os.path.lexists(path):  # else it lies in one that is shown already
+            _mount_at(f"/proc/self/fd/{descriptor}", path)
+        os.close(descriptor)
+
+
 def hide_proc() -> None:
     """Covers /proc with an empty directory."""
     linux.mount("tmpfs", "/proc", "tmpfs", _FLAGS, "size=4k,nr_inodes=4,mode=555")
@@ -106,13 +119,17 @@ def _resolve(path: str) -> str:
 
 
 def _bind(path: str) -> None:
-    old, new = f"/old{path}", f"/new{path}"
-    if os.path.isdir(old):
-        os.makedirs(new, exist_ok=True)
+    _mount_at(f"/old{path}", f"/new{path}")
+
+
+def _mount_at(source: str, target: str) -> None:
+    """Binds a file or a directory to a place that is made for it."""
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
     else:
-        os.makedirs(os.path.dirname(new), exist_ok=True)
-        _touch(new)
-    linux.mount(old, new, None, linux.MS_BIND | linux.MS_REC)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        _touch(target)
+    linux.mount(source, target, None, linux.MS_BIND | linux.MS_REC)
 
 
 def _touch(path: str) -> None:

@@ -166,9 +166,8 @@ def _watch_program(shape: Shape, channel: socket.socket, report: int, work: str)
 
 
 def _mount_writable(shape: Shape) -> None:
-    flags = linux.MS_NOSUID | linux.MS_NODEV
     options = f"size={shape.disk_bytes},nr_inodes={shape.disk_files},mode=1777"
-    linux.mount("tmpfs", "/tmp", "tmpfs", flags, options)  # noqa: S108
+    root.mount_fresh_tmp(options, shape.readable)
     os.mkdir(program.WORK, 0o755)
     if shape.fresh_proc and not root.mount_fresh_proc():
         raise OSError(errno.EPERM, "a fresh /proc was allowed at start and is refused now")
