@@ -1,6 +1,6 @@
 """Prints what the worker pool costs and what it survives, against other pools in the same run.
 
-    python benchmarks/runtime.py [--calls 2000] [--items 4000]
+    python -m benchmarks.runtime [--calls 2000] [--items 4000]
 
 The work is `hashlib.pbkdf2_hmac`: its cost is set by a number, and any pool can import it.
 """

@@ -3,6 +3,9 @@
 # Another distribution installs a package of this name; this line tells ours apart.
 __distribution__ = "rewardkit"
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from rewardkit._version import __version__
 from rewardkit.answer import AnswerPolicy
 from rewardkit.completion import Completion, completion_text
@@ -10,8 +13,10 @@ from rewardkit.errors import RewardkitError
 from rewardkit.reward import Gate, Reward, RewardResult, Shaper
 from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
-from rewardkit.verifiers.code import CodeVerifier
-from rewardkit.verifiers.math import MathVerifier
+
+if TYPE_CHECKING:
+    from rewardkit.verifiers.code import CodeVerifier
+    from rewardkit.verifiers.math import MathVerifier
 
 __all__ = [
     "AnswerPolicy",
@@ -31,3 +36,19 @@ __all__ = [
     "__version__",
     "completion_text",
 ]
+
+# A verifier brings what it grades with; nobody waits for those that they do not name.
+_VERIFIERS = {"CodeVerifier": "code", "MathVerifier": "math"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _VERIFIERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(
+        import_module(f"rewardkit.verifiers.{_VERIFIERS[name]}"), name
+    )
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

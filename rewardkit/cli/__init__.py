@@ -1,4 +1,4 @@
-"""The command line: `rewardkit score`, `verify`, `lint-references`, `report`, `doctor`.
+"""The command line: `score`, `verify`, `lint-references`, `preflight`, `report`, `doctor`.
 
 The modules of the commands are light; what they need to work is imported when they run.
 """

@@ -1,6 +1,7 @@
 """The options that several commands share, and the verifier that they make."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +11,9 @@ from rewardkit.verdict import Json
 from rewardkit.verifier import Verifier
 
 __all__ = [
+    "AgainstFile",
     "CompletionColumn",
+    "IdColumn",
     "ModeOption",
     "OptionTexts",
     "ReferenceColumn",
@@ -24,7 +27,7 @@ __all__ = [
 VerifierName = Annotated[
     str,
     typer.Option(
-        "--verifier", "-v", help="`math`, or a class of your own: `my_module:MyVerifier`."
+        "--verifier", "-v", help="`math`, `code`, or a class of your own: `my_module:MyVerifier`."
     ),
 ]
 ModeOption = Annotated[
@@ -47,6 +50,15 @@ ReferenceColumn = Annotated[
 ]
 SplitOption = Annotated[
     str | None, typer.Option(help="Split of a Hugging Face dataset that has several.")
+]
+
+AgainstFile = Annotated[
+    Path | None,
+    typer.Option(help="Another scored file: the report shows where the two disagree."),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(help="Match rows of `--against` by this column, not by place and content."),
 ]
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli._console import explain_errors
+from rewardkit.cli._options import AgainstFile, IdColumn
 
 __all__ = ["report"]
 
@@ -14,13 +15,8 @@ __all__ = ["report"]
 def report(
     scored: Annotated[Path, typer.Argument(help="A file that `rewardkit score` wrote.")],
     out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
-    against: Annotated[
-        Path | None, typer.Option(help="Another scored file: shows where the two disagree.")
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(help="Match rows of `--against` by this column, not by place and content."),
-    ] = None,
+    against: AgainstFile = None,
+    id_column: IdColumn = None,
 ) -> None:
     """Write the HTML report of a scored file: one page that needs no network.
 

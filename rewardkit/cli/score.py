@@ -11,7 +11,9 @@ from rich.console import Console
 
 from rewardkit.cli._console import EXIT_INTERRUPTED, explain_errors, run_interruptibly
 from rewardkit.cli._options import (
+    AgainstFile,
     CompletionColumn,
+    IdColumn,
     ModeOption,
     OptionTexts,
     ReferenceColumn,
@@ -47,14 +49,8 @@ def score(
     report: Annotated[
         Path | None, typer.Option(help="Write a self-contained HTML report here.")
     ] = None,
-    against: Annotated[
-        Path | None,
-        typer.Option(help="Another scored file: the report shows where the two disagree."),
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(help="Match rows of `--against` by this column, not by place and content."),
-    ] = None,
+    against: AgainstFile = None,
+    id_column: IdColumn = None,
     completion_column: CompletionColumn = "completion",
     reference_column: ReferenceColumn = "reference",
     rollout_column: Annotated[

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests._needs import needs
+
 pytestmark = pytest.mark.slow
 
 
@@ -53,6 +55,14 @@ def test_the_long_run_loses_nothing_and_changes_no_verdict(root):
     assert cells(out, "rows graded")[1] == "400"
     assert cells(out, "lost or doubled")[1] == "0"
     assert cells(out, "verdicts unlike an earlier one on the same case")[1] == "0"
+
+
+def test_the_runtime_benchmark_prints_every_table(root):
+    needs("pebble")
+    out = run(root, "benchmarks.runtime", "--calls", "50", "--items", "64")
+    for title in ("warm call", "map, ", "a hang in C, deadline 0.2 s", "50 calls, a tenth hostile"):
+        assert title in out
+    assert "45 ok" in out
 
 
 def test_a_grader_that_is_not_known_is_refused(root):

@@ -189,6 +189,7 @@ def test_the_progress_bar_shows_rate_and_pass_rate():
         ("score", ["Examples", "--against", "Exit codes", "130", "goes on"]),
         ("verify", ["Examples", "Exit codes", "tier", "@file"]),
         ("lint-references", ["Example", "Exit codes", "--out"]),
+        ("preflight", ["Example", "Exit codes", "gold"]),
         ("report", ["Example", "--against"]),
         ("doctor", ["engines"]),
     ],
@@ -203,7 +204,7 @@ def test_the_commands_are_listed_and_the_version_is_printed():
     import rewardkit
 
     shown = call("--help").stdout
-    for command in ("score", "verify", "lint-references", "report", "doctor"):
+    for command in ("score", "verify", "lint-references", "preflight", "report", "doctor"):
         assert command in shown
     assert call("--version").stdout == f"rewardkit {rewardkit.__version__}\n"
 

@@ -100,14 +100,14 @@ def _outcomes(answer: bytes | None, program: Result, checks: Result) -> tuple[Ou
         raise EngineMissingError(
             f"{name}, which a reference's checks import,", f"pip install {name}"
         )
+    if report["finished"] and (not report["tests"] or report["calls"] < 1):
+        return (Outcome(False, Reason.UNPROVED, "the checks never called the program"),)
     outcomes = [
         Outcome(bool(passed), Reason.MATCH if passed else Reason.MISMATCH, f"{name}: {detail}")
         for name, passed, detail in report["tests"]
     ]
     if not report["finished"]:
         outcomes.append(_unfinished(str(report["error"]), program))
-    elif not outcomes or report["calls"] < 1:
-        outcomes.append(Outcome(False, Reason.UNPROVED, "the checks never called the program"))
     return tuple(outcomes)
 
 

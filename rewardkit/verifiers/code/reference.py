@@ -165,8 +165,10 @@ def _read_source(kind: str, reference: Mapping[str, Any], options: dict[str, Any
                 raise InvalidReferenceError("`entry` says which function `check` is called with")
             source += f"\ncheck({entry})\n"
         checks = literal_checks(source, entry) if kind == "assert" and entry else None
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise InvalidReferenceError(f"`source` is not Python: {error}") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise InvalidReferenceError(
+            f"`source` is not Python: {type(error).__name__}: {error}"
+        ) from None
     if checks is not None:
         calls = tuple(CallCase(c.args, c.kwargs, check=c) for c in checks)
         return Task(format="call", entry=entry, calls=calls, **options)
@@ -190,7 +192,10 @@ def _needs_check_call(tree: ast.Module) -> bool:
 def _has_checks(tree: ast.Module) -> bool:
     return any(
         isinstance(node, ast.Assert | ast.Raise)
-        or (isinstance(node, ast.FunctionDef) and node.name.startswith("test"))
+        or (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.name.startswith(("test", "runTest"))
+        )
         for node in ast.walk(tree)
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from rewardkit.verifiers.code._inside.codec import decode, pack, unpack
 from rewardkit.verifiers.code._inside.frames import LinkClosed, read_frame, write_frame
-from rewardkit.verifiers.code._inside.remote import Link
+from rewardkit.verifiers.code._inside.remote import Link, StandIn
 
 __all__ = ["run_checks"]
 
@@ -47,6 +47,13 @@ class Report:
         """Records one test."""
         self.tests.append([name, passed, _describe(error) if error is not None else ""])
 
+    def note_missing(self, error: BaseException | None, request: Any) -> None:
+        """Records the module that an import of the checks' own did not find, if that is it."""
+        if not isinstance(error, ModuleNotFoundError) or not error.name:
+            return
+        if not getattr(error, "from_submission", False) and error.name != request["module"]:
+            self.missing = error.name
+
 
 def run_checks() -> int:
     """Takes one request from the host, runs it, reports. Returns the exit code."""
@@ -59,17 +66,14 @@ def run_checks() -> int:
         report.finished = True
     except LinkClosed as error:
         report.error = str(error)
-    except ModuleNotFoundError as error:
-        report.error = _describe(error)
-        if not getattr(error, "from_submission", False) and error.name != request["module"]:
-            report.missing = str(error.name)
     except BaseException as error:
         report.error = _describe(error)
+        report.note_missing(error, request)
     answer = {
         "tests": report.tests,
         "finished": report.finished and not link.lost,
         "error": (link.lost or report.error)[:_DETAIL_CHARS],
-        "calls": link.calls - 1,
+        "calls": link.calls,
         "missing": report.missing,
     }
     write_frame(_TO_HOST, pack(answer))
@@ -124,20 +128,60 @@ def _run_unittest(request: Any, link: Link, report: Report) -> None:
     sys.modules[_MODULE] = module
     unittest.main = lambda *_a, **_k: None  # type: ignore[assignment]
     exec(compile(request["source"], "checks.py", "exec"), module.__dict__)
+    _guard_set_comparison()
     suite = unittest.defaultTestLoader.loadTestsFromModule(module)
-    for test in _flatten(suite):
-        result = unittest.TestResult()
-        test.run(result)
-        passed = result.wasSuccessful() and result.testsRun == 1
-        passed = passed and not (result.skipped or result.expectedFailures)
-        failures = [*result.failures, *result.errors]
-        report.tests.append(
-            [
-                test.id(),
-                passed,
-                failures[0][1].strip().splitlines()[-1][:_DETAIL_CHARS] if failures else "",
-            ]
-        )
+    tests = _flatten(suite)
+
+    started: set[int] = set()
+
+    class Result(unittest.TestResult):
+        def startTest(self, test: Any) -> None:
+            super().startTest(test)
+            started.add(id(test))
+
+        def addError(self, test: Any, err: Any) -> None:
+            super().addError(test, err)
+            report.note_missing(err[1], request)
+
+    result = Result()
+    try:
+        # The suite, not each test by itself, prepares and clears up classes and modules.
+        suite.run(result)
+    finally:
+        _report_unittest(tests, started, result, report)
+
+
+def _report_unittest(tests: list[Any], started: set[int], result: Any, report: Report) -> None:
+    # A test passes if it began and nothing at all was said against it: what was skipped or expected
+    # to fail has proved nothing. Trouble of a class or module stands beside its tests.
+    troubled: dict[int, tuple[Any, str]] = {}
+    listed = [*result.failures, *result.errors, *result.skipped, *result.expectedFailures]
+    for test, detail in [*listed, *((test, "") for test in result.unexpectedSuccesses)]:
+        whole = getattr(test, "test_case", test)
+        last = (detail.strip().splitlines() or ["passed or skipped, which was not asked for"])[-1]
+        troubled.setdefault(id(whole), (whole, last[:_DETAIL_CHARS]))
+    for test in tests:
+        _, detail = troubled.pop(id(test), (test, "" if id(test) in started else "not run"))
+        report.tests.append([test.id(), not detail, detail])
+    report.tests += [[test.id(), False, detail] for test, detail in troubled.values()]
+
+
+def _guard_set_comparison() -> None:
+    """Makes `assertSetEqual` refuse an object of the program's beside a plain set.
+
+    It asks one side for its `difference` from the other, so that the object would learn the
+    expected set and judge itself.
+    """
+    import unittest
+
+    compare = unittest.TestCase.assertSetEqual
+
+    def guarded(self: unittest.TestCase, first: Any, second: Any, msg: Any = None) -> None:
+        if isinstance(first, StandIn) != isinstance(second, StandIn):
+            self.fail("one of the two is an object of the program's, not a set")
+        compare(self, first, second, msg)
+
+    unittest.TestCase.assertSetEqual = guarded  # type: ignore[assignment]
 
 
 def _flatten(suite: Any) -> list[Any]:
@@ -153,6 +197,7 @@ def _run_pytest(request: Any, link: Link, report: Report) -> None:
     import pytest
 
     _namespace(request, link)
+    _guard_set_comparison()
     with open("test_checks.py", "w", encoding="utf-8") as file:
         file.write(request["source"])
 
@@ -163,7 +208,12 @@ def _run_pytest(request: Any, link: Link, report: Report) -> None:
                 passed = report.outcome == "passed" and not hasattr(report, "wasxfail")
                 tests.append([report.nodeid, passed, "" if passed else detail])
 
-    tests = report.tests
+        def pytest_exception_interact(self, call: Any) -> None:
+            # A module that does not load is wrapped in an error of pytest's own.
+            for error in (call.excinfo.value, call.excinfo.value.__cause__):
+                note_missing(error, request)
+
+    tests, note_missing = report.tests, report.note_missing
     options = ["-q", "-p", "no:cacheprovider", "--noconftest", "-c", os.devnull]
     code = pytest.main(
         [*options, "--rootdir", os.getcwd(), "test_checks.py"],
@@ -175,20 +225,10 @@ def _run_pytest(request: Any, link: Link, report: Report) -> None:
 
 def _namespace(request: Any, link: Link) -> dict[str, Any]:
     """Puts the `solution` module in place and returns the names that the checks start with."""
-    module = _SolutionModule(link, request["module"])
+    module = _SolutionModule(link, request)
     sys.modules[request["module"]] = module
     namespace: dict[str, Any] = {"__name__": _MODULE, "__builtins__": builtins}
-    wanted = list(request["names"])
-    own = {name for name in wanted if name != request["entry"] and _own_module(name)}
-    forms = link.names([name for name in wanted if name not in own])
-    for name in wanted:
-        if name in own:
-            namespace[name] = importlib.import_module(str(_ALIASES.get(name, name)))
-        elif name in forms:
-            namespace[name] = _trusted(name, forms[name]) if name != request["entry"] else None
-            if namespace[name] is None:
-                namespace[name] = decode(forms[name], link.resolve)
-    return namespace
+    return namespace | module.take(request["names"])
 
 
 def _own_module(name: str) -> bool:
@@ -207,20 +247,40 @@ def _trusted(name: str, form: Any) -> Any:
 class _SolutionModule(types.ModuleType):
     """What `from solution import …` finds."""
 
-    def __init__(self, link: Link, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, link: Link, request: Any) -> None:
+        super().__init__(request["module"])
         self.__dict__["_link"] = link
+        self.__dict__["_request"] = request
+
+    def take(self, names: list[str]) -> dict[str, Any]:
+        """Returns those of `names` that the program defines, or that are modules, by name."""
+        link: Link = self.__dict__["_link"]
+        entry = self.__dict__["_request"]["entry"]
+        found: dict[str, Any] = {}
+        own = {name for name in names if name != entry and _own_module(name)}
+        forms = link.names([name for name in names if name not in own])
+        for name in names:
+            if name in own:
+                found[name] = importlib.import_module(str(_ALIASES.get(name, name)))
+            elif name in forms:
+                found[name] = _trusted(name, forms[name]) if name != entry else None
+                if found[name] is None:
+                    found[name] = decode(forms[name], link.resolve)
+        return found
 
     def __getattr__(self, name: str) -> Any:
-        link: Link = self.__dict__["_link"]
         if name == "__all__":
-            return [str(item) for item in link.ask({"op": "all"})["v"]]
+            # What a star import may bind is what the checks use and neither define nor find among
+            # the built-ins: a program's own `all` or `assert_equal` must not replace theirs.
+            link: Link = self.__dict__["_link"]
+            defined = link.ask({"op": "all"})["v"]
+            return [item for item in self.__dict__["_request"]["names"] if item in defined]
         if name.startswith("__"):
             raise AttributeError(name)
-        forms = link.names([name])
-        if name not in forms:
+        found = self.take([name])
+        if name not in found:
             raise AttributeError(f"the program defines no {name!r}")
-        value = self.__dict__[name] = decode(forms[name], link.resolve)
+        value = self.__dict__[name] = found[name]
         return value
 
 
