@@ -9,6 +9,7 @@ __all__ = [
     "denial_before",
     "is_corrected",
     "is_resolved",
+    "is_silent",
     "offered_after",
     "squeezed",
 ]
@@ -49,6 +50,12 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_CHARS = 40
+_OPENERS = " \t\r\n\f\v:,$([*\\"
+_LAST_WORDS = tuple(
+    "not n't never unlike except of than these among either neither wrong incorrect "
+    "that the if whether guess imagine or".split()
+)
+"""How whatever `_BEFORE` finds ends, but for the forms of two verbs."""
 _CORRECTION = re.compile(
     r"\b(?:wait|actually|no,|incorrect|wrong|mistake|correction|instead|redo(?:ing)?|scratch\s+that|recheck(?:ing)?|re-check|"
     r"not\s+right|dropped|forgot|missed|error|oops|hmm|reconsider|hold\s+on|second\s+thought|re-?exam\w*|double.?check\w*|corrected)\b",
@@ -64,6 +71,7 @@ _SAME = re.compile(
     r"[\s$,(]*(?:=|≈|\\approx|\\equiv|(?:,?\s*(?:which|that)\s+(?:is|equals)|i\.e\.|or\s+equivalently))[\s$,:]*"
 )
 """What stands between two spellings of one answer."""
+_SILENT_CHARS = 12
 _SENTENCE_BREAK = re.compile(r"[.!?。;:]\s|\n")
 
 
@@ -83,9 +91,18 @@ def denial_after(text: str, end: int) -> str:
     return "the answer is taken back" if _DENIAL_AFTER.match(text, end, end + 200) else ""
 
 
+def is_silent(text: str, end: int) -> bool:
+    """Returns True if nothing but closing marks follows an answer: the commonest end of all."""
+    rest = text[end : end + _SILENT_CHARS + 1]
+    return len(rest) <= _SILENT_CHARS and not rest.strip(" \t\r\n$.)]}")
+
+
 def denial_before(text: str, start: int) -> str:
     """Returns why the text before an answer denies it or makes it one of several, or ''."""
-    if _BEFORE.search(text[max(0, start - _BEFORE_CHARS) : start]):
+    before = text[max(0, start - _BEFORE_CHARS) : start]
+    ends = before.rstrip(_OPENERS).lower()
+    may_deny = ends.endswith(_LAST_WORDS) or "suppos" in ends or "assum" in ends
+    if (may_deny or not ends.isascii()) and _BEFORE.search(before):
         return "the answer is denied, or one of several"
     return ""
 

@@ -6,8 +6,7 @@ import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rewardkit._braces import matching_brace
 
@@ -25,8 +24,7 @@ Marker = Literal["box", "tag", "line", "json", "phrase", "bold", "last"]
 """What makes a span an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A span that commits to an answer; the outer span holds its marker, too."""
 
     text: str
@@ -58,6 +56,8 @@ _LINE = re.compile(
     rf"^[ \t]*#{{1,6}}[ \t]+(?:{_LABELS})[ \t]*(?P<heading>)$",
     re.IGNORECASE | re.MULTILINE,
 )
+_LABEL_SIGNS = (":", "：", "**", "#")
+"""What no labelled line is without."""
 _SHORT_LABEL = re.compile(r"^[ \t]*A:[ \t]*(\S[^\n]*)$", re.MULTILINE)
 _PHRASE = re.compile(
     r"(?:answers?|correct\s+(?:option|choice)|right\s+(?:option|choice)|option|result)\s+(?:to\s+[^.\n]{1,60}\s+)?"
@@ -98,7 +98,7 @@ def find_boxes(text: str, start: int) -> tuple[list[Found], bool]:
     """Returns the outermost boxes from `start` on, and whether one of them is never closed."""
     if "box" not in text:
         return [], False
-    if sum(text.count(name, start) for name in ("boxed", "fbox", "framebox")) == 1:
+    if text.count("boxed", start) + text.count("fbox", start) + text.count("framebox", start) == 1:
         box = _BOX.search(text, start)
         if box:
             close = matching_brace(text, box.end() - 1)
@@ -170,7 +170,7 @@ def find_lines(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]
     def holds_box(low: int, high: int) -> bool:
         return _any_between(starts, low, high)
 
-    for mark in _HASHES.finditer(text, start):
+    for mark in _HASHES.finditer(text, start) if "####" in text else ():
         if not holds_box(*mark.span()):
             yield _stripped(text, mark.start(1), mark.end(1), mark.span(), "line")
     if '"' in text:
@@ -183,7 +183,9 @@ def find_lines(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]
                     value = str(json.loads(mark[1]))
             if value.strip() and not holds_box(*mark.span()):
                 yield Found(value, low, high, mark.start(), mark.end(), "json")
-    labels = list(deque(_LINE.finditer(text, start), maxlen=_LAST_LINES))
+    labels = []
+    if any(sign in text for sign in _LABEL_SIGNS):
+        labels = list(deque(_LINE.finditer(text, start), maxlen=_LAST_LINES))
     if not labels and not boxes:
         labels = list(_SHORT_LABEL.finditer(text, start))[-1:]
     for mark in labels:

@@ -16,6 +16,12 @@ def matching_brace(text: str, at: int) -> int:
     7
 
     """
+    close = text.find("}", at)
+    if close < 0:
+        return -1
+    inside = text[at + 1 : close]
+    if "{" not in inside and "\\" not in inside:
+        return close
     depth = 0
     for brace in _BRACE.finditer(text, at):
         sign = brace.group()

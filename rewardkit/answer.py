@@ -5,13 +5,14 @@ An explicit policy, one pass, linear in the length of the text.
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rewardkit._answer_hedges import (
     denial_after,
     denial_before,
     is_corrected,
     is_resolved,
+    is_silent,
     offered_after,
     squeezed,
 )
@@ -59,8 +60,7 @@ class AnswerPolicy:
             raise ConfigError("max_spans is at least 1")
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerSpan:
+class AnswerSpan(NamedTuple):
     """The graded span, or why there is none."""
 
     text: str | None
@@ -179,7 +179,8 @@ def _commitments(text: str, start: int, boxes: list[Found], policy: AnswerPolicy
 def _choose(text: str, found: list[Found], policy: AnswerPolicy) -> AnswerSpan:
     """Returns the last commitment, unless another one competes with it."""
     last = found[-1]
-    if last.marker in ("box", "tag") and policy.phrases and not policy.box_only:
+    says_more = last.marker in ("box", "tag") and not is_silent(text, last.outer_end)
+    if says_more and policy.phrases and not policy.box_only:
         later = find_phrase(text, last.outer_end)
         if later is not None and _BARE_VALUE.match(later.text):
             found, last = [*found, later], later
@@ -191,10 +192,11 @@ def _choose(text: str, found: list[Found], policy: AnswerPolicy) -> AnswerSpan:
 def _settled(text: str, found: Found, rivals: list[str], conflict: str) -> AnswerSpan:
     """Returns the span, unless the words around it deny it or offer another answer."""
     end = found.outer_end if found.marker in ("box", "tag") else found.end
-    offered = offered_after(text, end)
+    silent = is_silent(text, end)
+    offered = "" if silent else offered_after(text, end)
     if offered:
         conflict, rivals = conflict or "another answer is offered beside it", [*rivals, offered]
-    denial = denial_before(text, found.outer_start) or denial_after(text, end)
+    denial = denial_before(text, found.outer_start) or ("" if silent else denial_after(text, end))
     shown = tuple(dict.fromkeys(rivals))
     if denial or conflict:
         return AnswerSpan(

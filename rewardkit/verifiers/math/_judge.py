@@ -81,6 +81,7 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _MAX_COMMA_CHARS = 80
+_MACHINE_DIGITS = 18
 _SET_OF_GROUPS = re.compile(r"\\?[{\[]\s*\d+(?:,\d{3})+\s*\\?[}\]]$")
 _LISTED = re.compile(r"[(\[{]\s*\d+(?:,\d{3})+\s*\\?[)\]}]")
 """Digit groups that fill a bracket: more likely \\gcd(84,126) than a number."""
@@ -102,6 +103,7 @@ class Judgement:
     """True if a symbolic engine may still decide."""
 
 
+_SAME_TEXT = Judgement(equal("canonical", "the same text"), Reason.MATCH)
 _SAME_NUMBER = Judgement(equal("exact", "equal whole numbers"), Reason.MATCH)
 _OTHER_NUMBER = Judgement(different("exact", "different whole numbers"), Reason.MISMATCH)
 
@@ -128,12 +130,21 @@ def judge(
 def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: str) -> Judgement:
     if len(span) > MAX_ANSWER_CHARS:
         return _oversized(reference, span)
+    if span and span == reference.canonical:
+        return _SAME_TEXT
+    if (
+        span.isdecimal()
+        and span.isascii()
+        and len(span) < _MACHINE_DIGITS
+        and (known := _whole_number(reference)) is not None
+    ):
+        return _SAME_NUMBER if int(span) == known else _OTHER_NUMBER
     cleaned = clean(strip_lead_in(span, long=reference.kind == "math"))
     if reference.kind == "math":
         cleaned = _OPTION_LABEL.sub("", cleaned)
     canonical = squeeze(cleaned)
     if canonical and canonical == reference.canonical:
-        return Judgement(equal("canonical", "the same text"), Reason.MATCH)
+        return _SAME_TEXT
     if reference.number is not None and not decimal_comma:
         literal = read_literal(canonical)
         if literal is not None:
@@ -162,15 +173,16 @@ def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: st
     return _judge_math(reference, cleaned, plain, decimal_comma, task)
 
 
+def _whole_number(reference: MathReference) -> int | None:
+    """Returns the value of a reference that is a plain whole number, to be met exactly."""
+    node = reference.number.node if reference.number is not None else None
+    if not isinstance(node, Num) or reference.tolerance.significant_figures is not None:
+        return None
+    return node.value if isinstance(node.value, int) and node.places is None else None
+
+
 def _judge_number(reference: MathReference, number: Scalar, literal: Node) -> Judgement:
     """Judges a plain number against a plain number, without the grammar."""
-    if (
-        isinstance(literal, Num)
-        and isinstance(number.node, Num)
-        and literal.places is None is number.node.places
-        and reference.tolerance.significant_figures is None
-    ):  # The commonest case of all: a whole number against a whole number.
-        return _SAME_NUMBER if literal.value == number.node.value else _OTHER_NUMBER
     decision = compare_scalars(number, Scalar(literal), reference.tolerance)
     return Judgement(decision, Reason.MATCH if decision else Reason.MISMATCH)
 

@@ -42,8 +42,10 @@ class Token(NamedTuple):
 
 
 _COLOR = re.compile(
-    r"\\(?:text)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}|\\(?:hspace|vspace|label|tag|phantom|hphantom|vphantom)\*?\s*\{[^{}]*\}"
+    r"\\(?:text)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}|\\(?:label|tag)\*?\s*\{[^{}]*\}"
 )
+_WIDTH = re.compile(r"\\(?:[hv]space|[hv]?phantom|mspace)\*?\s*\{[^{}]*\}")
+"""Room of a given width: white space, as `\\quad` is."""
 _TEXT_DIGITS = re.compile(r"\\(?:text|mathrm)\s*\{\s*([0-9A-Za-z]+)\s*\}(?=\s*_)")
 _BASE_WORDS_AFTER = re.compile(
     r"^\(?([0-9A-Fa-f]+)\)?\s*(?:\\text\s*\{)?\s*,?\s*\(?(?:in\s+)?base[\s}-]*(\d{1,2}|[a-z]+)\s*\}?\)?\.?$",
@@ -56,6 +58,7 @@ _LETTER_TIMES = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _DOLLAR = re.compile(r"(?<!\\)\$")
 _WORDS_INSIDE = re.compile(r"(?<![\\A-Za-z{])[a-z]{3,}\b(?!\s*\()|^\s|\s$")
 _WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
+_WRAPPER_STARTS = ("$", "\\", "*", "_", "`")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 
 
@@ -69,15 +72,10 @@ def clean(text: str) -> str:
     if "\\" in text:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
-        if (
-            "\\color" in text
-            or "\\text" in text
-            or "space" in text
-            or "\\label" in text
-            or "\\tag" in text
-            or "phantom" in text
-        ):
+        if any(name in text for name in ("color", "\\label", "\\tag")):
             text = _COLOR.sub("", text)
+        if any(name in text for name in ("space", "phantom")):
+            text = _WIDTH.sub(" ", text)
         text = _TEXT_DIGITS.sub(r"\1", text.replace("\\!", ""))
     if "\\" in text or "~" in text:
         text = _THIN_GROUP.sub(" ", text)
@@ -109,17 +107,19 @@ def _without_inner_dollars(text: str) -> str:
 def _unwrap(text: str) -> str:
     """Strips math delimiters, boxes, bold marks and sentence ends that enclose the whole text."""
     for _ in range(8):
+        if not text.startswith(_WRAPPER_STARTS):
+            break
         before = text
         for opening, closing in _WRAPPERS:
-            inner = text[len(opening) : len(text) - len(closing)]
             if (
-                len(text) > len(opening) + len(closing) - 1
-                and text.startswith(opening)
+                text.startswith(opening)
                 and text.endswith(closing)
+                and len(text) > len(opening) + len(closing) - 1
                 and not text.endswith("\\" + closing)
-                and closing not in inner.replace("\\$", "")
             ):
-                text = inner.strip()
+                inner = text[len(opening) : len(text) - len(closing)]
+                if closing not in inner.replace("\\$", ""):
+                    text = inner.strip()
         box = _BOX.match(text)
         if box and matching_brace(text, box.end() - 1) == len(text) - 1:
             text = text[box.end() : -1].strip()

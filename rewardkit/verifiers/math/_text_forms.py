@@ -31,7 +31,9 @@ __all__ = [
 _COMMAND_GROUP = re.compile(
     r"\\(?:text|texttt|textsf|mathtt|textbf|textit|mathrm|mathbf|mathsf|mathit|rm|bf|operatorname|mbox|hbox|textrm|textnormal|boldsymbol|emph|underline|boxed|fbox|textup)\s*\{([^{}]*)\}"
 )
-_SPACES = re.compile(r"\\[ ,;:!]|~|\\(?:quad|qquad|left|right|displaystyle)\b|[ \t\n\r\f\v]+")
+_SPACES = re.compile(
+    r"\\[ ,;:!]|~|\\(?:quad|qquad|left|right|displaystyle)(?![A-Za-z])|[ \t\n\r\f\v]+"
+)
 
 
 def plain_text(text: str) -> str:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rewardkit import MathVerifier, Verifier
@@ -300,7 +300,7 @@ def test_an_infinite_sum_with_a_parameter_is_not_shown_wrong():
 
 
 SPACES = st.text(" \t\n~", min_size=1, max_size=4) | st.sampled_from(
-    ["\\,", "\\;\\;", "\\quad", "\\ "]
+    ["\\,", "\\;\\;", "\\quad", "\\qquad", "\\enspace", "\\ ", "\\hspace{1em}", "\\phantom{x}"]
 )
 
 
@@ -314,6 +314,8 @@ def test_white_space_makes_no_number_of_two(left, gap, right):
 
 
 @given(st.integers(0, 99), SPACES, st.integers(0, 99))
+@example(0, "\\quad", 0)
+@example(1, "\\hspace{1em}", 1)
 def test_white_space_makes_no_decimal_of_two_numbers(left, gap, right):
     for answer in (f"{left}.{gap}{right}", f"{left}{gap}.{right}"):
         assert not VERIFIER.verify(boxed(answer), f"{left}.{right}").passed
