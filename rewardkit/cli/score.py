@@ -27,6 +27,7 @@ from rewardkit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from rewardkit.runtime import WorkerPool
+    from rewardkit.scoring import ScoreResult
 
 __all__ = ["score"]
 
@@ -97,7 +98,6 @@ def score(
     Ctrl-C.
     """
     from rewardkit.cli._progress import ScoreProgressBar
-    from rewardkit.cli._summary import print_summary, summary_json
     from rewardkit.datasets import Columns
     from rewardkit.scoring import ScoreResult, score_file
 
@@ -135,14 +135,20 @@ def score(
         from rewardkit.report import write_report
 
         write_report(out, report, against=against, id_column=id_column)
+    _print_result(result, out, report, as_json=as_json)
+    if result.stopped:
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _print_result(result: "ScoreResult", out: Path, report: Path | None, *, as_json: bool) -> None:
+    from rewardkit.cli._summary import print_summary, summary_json
+
     if as_json:
         places = {"out": str(out), "report": None if report is None else str(report)}
         typer.echo(json.dumps({**places, **summary_json(result)}))
     else:
         print_summary(result, Console())
         _print_places(out, report, stopped=result.stopped)
-    if result.stopped:
-        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 def _check_paths(*, source: Path, out: Path, report: Path | None, against: Path | None) -> None:
@@ -164,6 +170,7 @@ def _choose_workers(
 ) -> "WorkerPool | None":
     """Gives the number to a verifier that has such an option; for another, makes a pool."""
     from rewardkit.runtime import WorkerPool
+    from rewardkit.scoring import ScoreResult
     from rewardkit.verifiers.catalog import list_options
 
     if workers is None:

@@ -105,14 +105,7 @@ def score_file(
     if source.exists() and target.exists() and source.samefile(target):
         raise ConfigError(f"{out} is the input itself; choose another --out.")
     chosen = columns or Columns()
-    settings: dict[str, Json] = {
-        **config,
-        "completion column": chosen.completion,
-        "reference column": chosen.reference,
-        "split": split,
-        "prefix": prefix,
-        "bad rows": on_bad_row,
-    }
+    settings = _settings(config, chosen, split=split, prefix=prefix, bad_rows=on_bad_row)
 
     def open_input() -> Input:
         return Input(source, columns=chosen, split=split, added=added, skips=on_bad_row == "skip")
@@ -129,6 +122,16 @@ def score_file(
                 write_output(journal, open_input, added)
             journal.finish()
         return result
+
+
+def _settings(config: Mapping[str, Json], columns: Columns, **others: Json) -> dict[str, Json]:
+    """Returns all that decides what a run writes: it resumes only where this is the same."""
+    return {
+        **config,
+        "completion column": columns.completion,
+        "reference column": columns.reference,
+        **{name.replace("_", " "): value for name, value in others.items()},
+    }
 
 
 def _check_finished(
