@@ -170,7 +170,6 @@ def _choose_workers(
 ) -> "WorkerPool | None":
     """Gives the number to a verifier that has such an option; for another, makes a pool."""
     from rewardkit.runtime import WorkerPool
-    from rewardkit.scoring import ScoreResult
     from rewardkit.verifiers.catalog import list_options
 
     if workers is None:
