@@ -19,6 +19,7 @@ ServerConfig = dict[str, Any]
 _SERVER_MODULES = (
     "bpf",
     "syscalls",
+    "refusals",
     "filters",
     "linux",
     "landlock",
@@ -26,6 +27,7 @@ _SERVER_MODULES = (
     "root",
     "script",
     "program",
+    "memory",
     "watch",
     "stage",
     "main",

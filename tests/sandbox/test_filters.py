@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from rewardkit.sandbox._server import filters
+from rewardkit.sandbox._server import filters, refusals
 from rewardkit.sandbox._server.syscalls import ARCHITECTURES, Architecture
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
@@ -22,6 +22,8 @@ def run(program: bytes, architecture: int, number: int, *arguments: int) -> int:
             (accumulator,) = struct.unpack_from("=I", data, operand)
         elif operation == 0x06:
             return operand
+        elif operation == 0x54:
+            accumulator &= operand
         else:
             holds = {
                 0x15: accumulator == operand,
@@ -38,7 +40,7 @@ def architecture(request: pytest.FixtureRequest) -> Architecture:
 
 def test_denied_calls_are_refused_on_each_architecture(architecture: Architecture) -> None:
     program = filters.build_filter(architecture, notify=False)
-    for name in filters.DENIED:
+    for name in refusals.DENIED:
         number = architecture.number(name)
         if number is not None:
             assert run(program, architecture.audit, number) == EPERM, name
@@ -46,7 +48,7 @@ def test_denied_calls_are_refused_on_each_architecture(architecture: Architectur
 
 def test_absent_calls_look_unimplemented(architecture: Architecture) -> None:
     program = filters.build_filter(architecture, notify=False)
-    for name in filters.ABSENT:
+    for name in refusals.ABSENT:
         number = architecture.number(name)
         if number is not None:
             assert run(program, architecture.audit, number) == ENOSYS, name
@@ -80,7 +82,7 @@ def test_only_local_sockets_are_allowed(architecture: Architecture) -> None:
 
 
 def test_local_sockets_are_refused_where_host_files_are_in_view(architecture: Architecture) -> None:
-    program = filters.build_filter(architecture, notify=False, unix_sockets=False)
+    program = filters.build_filter(architecture, notify=False, host_in_view=True)
     call = architecture.number("socket")
     assert call is not None
     assert run(program, architecture.audit, call, 1) == EPERM

@@ -280,7 +280,7 @@ def _start(control: socket.socket, config: dict[str, Any]) -> Server:
         tier=tier,
         filter=(
             filters.build_filter(
-                syscalls.current_architecture(), notify=True, unix_sockets=tier == "namespaces"
+                syscalls.current_architecture(), notify=True, host_in_view=tier != "namespaces"
             )
             if contained
             else b""

@@ -26,7 +26,10 @@ from rewardkit.verifiers.code.stdio import Builder, run_stdio
 __all__ = ["CodeVerifier"]
 
 _INSIDE = "rewardkit.verifiers.code._inside."
-_MODULES = tuple(_INSIDE + name for name in ("codec", "frames", "serve", "remote", "checks"))
+_MODULES = tuple(
+    _INSIDE + name
+    for name in ("codec", "frames", "streams", "serve", "standins", "remote", "checks")
+)
 
 
 class CodeVerifier(Verifier):
