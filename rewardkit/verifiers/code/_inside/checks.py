@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.verifiers.code._inside.codec import decode, pack, unpack
+from rewardkit.verifiers.code._inside.codec import pack, unpack
 from rewardkit.verifiers.code._inside.frames import LinkClosed, read_frame, write_frame
 from rewardkit.verifiers.code._inside.remote import Link
 from rewardkit.verifiers.code._inside.standins import StandIn, believe_class
@@ -273,7 +273,7 @@ class _SolutionModule(types.ModuleType):
             elif name in forms:
                 found[name] = _trusted(name, forms[name]) if name != entry else None
                 if found[name] is None:
-                    found[name] = decode(forms[name], link.resolve)
+                    found[name] = link.read(forms[name])
                     if name[:1].isupper():
                         believe_class(found[name])
         return found

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from rewardkit.verifiers.code._inside.codec import CodecError, decode, encode, pack, unpack
 from rewardkit.verifiers.code._inside.frames import LinkClosed, read_frame, write_frame
 from rewardkit.verifiers.code._inside.standins import ClassStandIn, StandIn, number_of
+from rewardkit.verifiers.code._inside.unordered import NAN
 
 __all__ = ["Link"]
 
@@ -71,8 +72,8 @@ class Link:
         )
         try:
             for index, form in reply.get("m") or ():
-                _replace_content(arguments[index], decode(form, self.resolve))
-            result = decode(reply["v"], self.resolve)
+                _replace_content(arguments[index], self.read(form))
+            result = self.read(reply["v"])
         except CodecError as error:
             self.lose(str(error))
         return result
@@ -91,6 +92,10 @@ class Link:
             return {"u": number}
         self.exports.append(value)
         return {"h": {"id": len(self.exports) - 1}}
+
+    def read(self, form: Any) -> Any:
+        """Returns the value that a form from the other side describes."""
+        return decode(form, self.resolve, nan=NAN)
 
     def resolve(self, form: dict[str, Any]) -> object:
         """Returns the local object or the stand-in that a form from the other side names."""
@@ -125,7 +130,7 @@ class Link:
             kind, form = RuntimeError, {**form, "a": [], "s": f"the program raised {form['n']}"}
         if issubclass(kind, KeyboardInterrupt | GeneratorExit):
             return LinkClosed(f"the program raised {kind.__name__}")
-        arguments = [decode(argument) for argument in form["a"]]
+        arguments = [decode(argument, nan=NAN) for argument in form["a"]]
         try:
             error = kind(*arguments) if arguments else kind(str(form["s"]))
         except Exception:
@@ -140,8 +145,8 @@ class Link:
             if request["w"] in _READING:
                 return {"v": _read_input(request["w"], request["a"])}
             target = self.exports[request["h"]]
-            arguments = [decode(form, self.resolve) for form in request["a"]]
-            keywords = {name: decode(form, self.resolve) for name, form in request["k"].items()}
+            arguments = [self.read(form) for form in request["a"]]
+            keywords = {name: self.read(form) for name, form in request["k"].items()}
             result = self._perform_here(request["w"], target, arguments, keywords)
             return {"v": encode(result, self.export)}
         except LinkClosed:

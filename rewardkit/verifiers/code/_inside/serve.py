@@ -146,6 +146,8 @@ class _Server:
         owner = value if isinstance(value, type | types.FunctionType) else type(value)
         form["n"] = str(getattr(value, "__name__", type(value).__name__))
         form["o"] = str(getattr(value if callable(value) else owner, "__module__", ""))
+        if isinstance(value, types.GeneratorType):
+            form["g"] = 1
         if isinstance(value, type) and issubclass(value, BaseException):
             form["e"] = _builtin_base(value)
         return {"h": form}

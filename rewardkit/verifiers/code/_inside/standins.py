@@ -16,6 +16,7 @@ except in comparisons: its operators are what the task asks for.
 # ruff: noqa: ANN401 - values of a foreign program have no static type
 
 import operator
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
@@ -123,9 +124,12 @@ class StandIn:
         return result
 
     def __getattribute__(self, name: str) -> Any:
-        if name in {"_do", "_compare", "_count", "__class__", "__dict__"}:
+        if name in {"_do", "_compare", "_count", "__dict__"}:
             return object.__getattribute__(self, name)
         state = _state(self)
+        if name == "__class__":
+            # Generators are asked for what they are, and are nothing to compare with.
+            return types.GeneratorType if state.described.get("g") else type(self)
         if name in {"__name__", "__qualname__"}:
             return str(state.described.get("n", ""))
         if name == "__module__":
