@@ -30,6 +30,8 @@ _SERVER_MODULES = (
     "memory",
     "watch",
     "stage",
+    "delay",
+    "server",
     "main",
 )
 _PREFIX = "rewardkit.sandbox._server."

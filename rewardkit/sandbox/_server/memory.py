@@ -32,10 +32,10 @@ def tree_memory(proc: int, limit: int) -> int:
     return resident + _sockets(proc)
 
 
-def descendants(proc: int) -> list[int]:
-    """Returns the processes below this one, as `proc` numbers them."""
+def descendants(proc: int, top: int | None = None) -> list[int]:
+    """Returns the processes below one, by default this one; as `proc` numbers them."""
     found: list[int] = []
-    waiting = [int(os.readlink("self", dir_fd=proc))]
+    waiting = [int(os.readlink("self", dir_fd=proc)) if top is None else top]
     while waiting:
         pid = waiting.pop()
         with contextlib.suppress(OSError):
