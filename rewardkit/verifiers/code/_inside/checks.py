@@ -76,6 +76,7 @@ def run_checks() -> int:
         "tests": report.tests,
         "finished": report.finished and not link.lost,
         "error": (link.lost or report.error)[:_DETAIL_CHARS],
+        "disbelieved": link.disbelieved,
         "calls": link.calls,
         "missing": report.missing,
     }

@@ -28,6 +28,7 @@ class Link:
         """Answers that show something of the program: operations on its objects, plain values."""
         self.lost = ""
         """Why the other side can no longer be trusted to answer; empty while it can."""
+        self.disbelieved = False
         self.exports: list[object] = []
         self.errors: dict[tuple[str, str], type[BaseException]] = {}
 
@@ -51,6 +52,11 @@ class Link:
             self.lost = f"{type(error).__name__}: {error}"
             raise LinkClosed(self.lost) from None
         return reply
+
+    def disbelieve(self, reason: str) -> NoReturn:
+        """Ends all talk because an object of the program's contradicts itself or judges itself."""
+        self.disbelieved = True
+        self.lose(reason)
 
     def lose(self, reason: str) -> NoReturn:
         """Ends all talk with the program, for ever, and with it the checks."""

@@ -63,7 +63,7 @@ class Speaker(Protocol):
     def perform(self, what: str, number: int, *arguments: Any, **keywords: Any) -> Any:
         """Returns the result of an operation over there."""
 
-    def lose(self, reason: str) -> NoReturn:
+    def disbelieve(self, reason: str) -> NoReturn:
         """Ends all talk."""
 
 
@@ -117,7 +117,7 @@ class StandIn:
             found.made = state.made and (what in _OPERATORS or (_is_class(self) and what == "call"))
             found.owner = self if what == "getattr" else None
         elif doubted:
-            state.link.lose(
+            state.link.disbelieve(
                 "an object of the program's answers arithmetic with a plain value; return a plain "
                 "value instead"
             )
@@ -272,7 +272,9 @@ def _forget_sizes(target: StandIn, what: str, arguments: tuple[Any, ...]) -> Non
 def _settle_size(value: StandIn, size: int) -> None:
     state = _state(value)
     if not state.made and state.size not in {None, size}:
-        state.link.lose("an object of the program's has one length and another number of items")
+        state.link.disbelieve(
+            "an object of the program's has one length and another number of items"
+        )
     state.size = size
 
 
