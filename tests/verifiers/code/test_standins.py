@@ -94,6 +94,9 @@ LIARS = {
     "is made by calling it": NUMBER.format(result="0")
     + "class f(Z):\n    def __init__(s, x): pass",
     "is long and empty": LIST.format(length="3"),
+    "is long and its own end": LIST.format(length="3")
+    .replace("return iter(())", "return self")
+    .replace("def f", "    def __next__(self): raise StopIteration\ndef f"),
     "is long once": LIST.format(length="3 if self.told == 1 else 0"),
 }
 

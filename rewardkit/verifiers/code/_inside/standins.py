@@ -54,6 +54,7 @@ _WITHHELD = {
 }
 # Methods of texts and sets that are handed what is expected and say yes or no.
 _VERDICTS = {"startswith", "endswith", "issubset", "issuperset", "isdisjoint"}
+_NEVER = object()
 _CHANGES = {"setitem", "delitem", "setattr", "delattr", "enter", "exit"}
 
 
@@ -151,9 +152,10 @@ class StandIn:
         return self._do("call", *arguments, **keywords)
 
     def __iter__(self) -> Iterator[Any]:
-        if _state(self).described.get("k") == "iterator":
-            return self
-        return self._count(self._do("iter"))
+        state = _state(self)
+        if state.described.get("k") != "iterator":
+            return self._count(self._do("iter"))
+        return self if state.size is None else self._count(iter(lambda: self._do("next"), _NEVER))
 
     def _count(self, items: Any) -> Iterator[Any]:
         count = 0
