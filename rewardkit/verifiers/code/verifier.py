@@ -100,10 +100,8 @@ class CodeVerifier(Verifier):
         )
         self.fences = fences or FencePolicy()
         self.languages = _check_languages(languages)
-        if workers is not None and workers < 1:
-            raise ConfigError(f"workers is at least 1, not {workers!r}")
         self.backend = backend
-        self.workers = workers or len(os.sched_getaffinity(0)) + 1
+        self.workers = _check_workers(workers)
         binds = _visible(self.languages)
         self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, warm=warm, binds=binds)
         self.builder = Builder(isolation, binds)
@@ -233,6 +231,12 @@ def _check_languages(languages: tuple[str, ...] | None) -> tuple[str, ...]:
         if name not in LANGUAGES:
             raise ConfigError(f"languages are among {', '.join(LANGUAGES)}, not {name!r}")
     return tuple(dict.fromkeys(names))
+
+
+def _check_workers(workers: int | None) -> int:
+    if workers is not None and workers < 1:
+        raise ConfigError(f"workers is at least 1, not {workers!r}")
+    return workers or len(os.sched_getaffinity(0)) + 1
 
 
 def _visible(languages: tuple[str, ...]) -> tuple[str, ...]:
