@@ -66,7 +66,7 @@ def test_case(verifier: CodeVerifier, listener: list[object], case: dict[str, An
     tests = len(case["tests"].get("cases", [1]))
     text = verdict.to_json().replace(json.dumps(verdict.answer)[1:-1], "")
     conditions = {
-        "within_limit": seconds <= case["timeout_s"] * tests + 3,
+        "within_limit": in_time(seconds, case["timeout_s"] * tests + 3),
         "no_survivors": no_survivors(verifier),
         "no_canary": not canaries(),
         "no_network": not listener,
@@ -78,6 +78,16 @@ def test_case(verifier: CodeVerifier, listener: list[object], case: dict[str, An
     }
     for name in case["checks"]:
         assert conditions[name], (name, verdict)
+
+
+def in_time(seconds: float, limit: float) -> bool:
+    """Whether a run kept its limit, which the verifier stretches when the processors are busy."""
+    if seconds <= limit:
+        return True
+    began, spent = time.monotonic(), time.thread_time()
+    while time.thread_time() - spent < 0.5:
+        continue
+    return seconds <= limit * (time.monotonic() - began) / 0.5
 
 
 def resident() -> int:
