@@ -11,7 +11,7 @@ ROOT = Path(rewardkit.__file__).parent
 
 LAYERS = [
     {"_version", "_install", "_shadow", "errors"},
-    {"verdict", "completion", "_braces", "_spaces"},
+    {"verdict", "completion", "_braces", "_spaces", "noise"},
     {"verifier", "answer", "_answer_hedges", "_answer_marks", "fences", "runtime", "sandbox"},
     {"verifiers"},
     {"reward", "_reward_result", "_reward_terms", "datasets", "_probes", "engines"},
