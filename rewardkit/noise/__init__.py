@@ -3,8 +3,21 @@
 rho0 = P(accepted | wrong) and rho1 = P(rejected | right). docs/noise.md says what they change.
 """
 
-from rewardkit.noise.audit import Audit
 from rewardkit.noise.channel import Channel, estimate_channel
+from rewardkit.noise.corrected_rewards import correct_backward, correct_forward
+from rewardkit.noise.corrections import (
+    Baseline,
+    Correction,
+    Scale,
+    backward_coefficients,
+    check_combination,
+    forward_coefficients,
+    leave_one_out,
+    noisy_control,
+)
+from rewardkit.noise.counts import Audit
+from rewardkit.noise.dependence import Dependence, find_dependence
+from rewardkit.noise.effect import CorrectionAudit, audit
 from rewardkit.noise.intervals import (
     Interval,
     IntervalMethod,
@@ -21,27 +34,47 @@ from rewardkit.noise.planning import (
 )
 from rewardkit.noise.pooling import Spread, measure_spread, pool_partially
 from rewardkit.noise.rates import Estimate, LogitEstimate, Rates, estimate_rates, logit_rates
+from rewardkit.noise.scaling import EmaScale
+from rewardkit.noise.steps import return_to_go, step_coefficients, token_coefficients
 
 __all__ = [
     "Audit",
     "AuditPlan",
+    "Baseline",
     "Channel",
+    "Correction",
+    "CorrectionAudit",
+    "Dependence",
+    "EmaScale",
     "Estimate",
     "Interval",
     "IntervalMethod",
     "LogitEstimate",
     "Rates",
+    "Scale",
     "Spread",
+    "audit",
+    "backward_coefficients",
+    "check_combination",
     "clopper_pearson_interval",
+    "correct_backward",
+    "correct_forward",
     "estimate_channel",
     "estimate_rates",
+    "find_dependence",
+    "forward_coefficients",
     "jeffreys_interval",
     "labels_for_half_width",
     "labels_to_show_below",
+    "leave_one_out",
     "logit_rates",
     "measure_spread",
+    "noisy_control",
     "plan_audit",
     "pool_partially",
     "rate_interval",
+    "return_to_go",
+    "step_coefficients",
+    "token_coefficients",
     "wilson_interval",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rewardkit.errors import ConfigError, DataError
-from rewardkit.noise.audit import Audit
+from rewardkit.noise.counts import Audit
 from rewardkit.noise.intervals import IntervalMethod
 from rewardkit.noise.pooling import measure_spread, pool_partially
 from rewardkit.noise.rates import Estimate, Rates, estimate_rates, logit_rates

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rewardkit.errors import ConfigError
 from rewardkit.noise._special import chi2_tail, expit, normal_quantile
-from rewardkit.noise.audit import Audit
+from rewardkit.noise.counts import Audit
 from rewardkit.noise.rates import Estimate, LogitEstimate, Rates, logit_rates
 
 __all__ = ["Spread", "measure_spread", "pool_partially"]

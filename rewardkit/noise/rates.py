@@ -12,7 +12,7 @@ from random import Random
 
 from rewardkit.errors import ConfigError
 from rewardkit.noise._special import expit, normal_quantile
-from rewardkit.noise.audit import Audit
+from rewardkit.noise.counts import Audit
 from rewardkit.noise.intervals import IntervalMethod, clopper_pearson_interval, rate_interval
 
 __all__ = ["Estimate", "LogitEstimate", "Rates", "estimate_rates", "logit_rates"]
