@@ -53,7 +53,10 @@ ESTIMATORS: dict[str, Callable[[Batch], list[float]]] = {
     ),
     "backward, z-score (refused)": lambda b: z_score(correct_backward(b.score, b.world.channel)),
     "forward, one pair of rates": lambda b: forward_coefficients(
-        b.score, b.world.channel, scale=b.world.channel.rates.j
+        b.score, b.world.channel, scale="j"
+    ),
+    "forward, rates by stratum": lambda b: forward_coefficients(
+        b.score, b.world.channel, strata=b.strata, scale="j"
     ),
     "forward, centred (refused)": lambda b: leave_one_out(
         correct_forward(b.score, b.world.channel), b.groups

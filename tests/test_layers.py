@@ -16,6 +16,7 @@ LAYERS = [
     {"verifiers"},
     {"reward", "_reward_result", "_reward_terms", "datasets", "_probes", "engines"},
     {"scoring"},
+    {"labels"},
     {"report"},
     {"cli"},
 ]

@@ -3,6 +3,7 @@
 rho0 = P(accepted | wrong) and rho1 = P(rejected | right). docs/noise.md says what they change.
 """
 
+from rewardkit.noise.agreement import Agreement, cohen_kappa
 from rewardkit.noise.channel import Channel, estimate_channel
 from rewardkit.noise.corrected_rewards import correct_backward, correct_forward
 from rewardkit.noise.corrections import (
@@ -38,6 +39,7 @@ from rewardkit.noise.scaling import EmaScale
 from rewardkit.noise.steps import return_to_go, step_coefficients, token_coefficients
 
 __all__ = [
+    "Agreement",
     "Audit",
     "AuditPlan",
     "Baseline",
@@ -57,6 +59,7 @@ __all__ = [
     "backward_coefficients",
     "check_combination",
     "clopper_pearson_interval",
+    "cohen_kappa",
     "correct_backward",
     "correct_forward",
     "estimate_channel",

@@ -8,7 +8,14 @@ from rewardkit.errors import ConfigError
 from rewardkit.noise.channel import Channel
 from rewardkit.noise.rates import Rates
 
-__all__ = ["MIN_J", "Scores", "check_length", "correct_backward", "correct_forward"]
+__all__ = [
+    "MIN_J",
+    "Scores",
+    "check_length",
+    "correct_backward",
+    "correct_forward",
+    "rates_of_scores",
+]
 
 Scores: TypeAlias = Iterable[float | None]
 """0/1 verdicts in any iterable, an array too; None or NaN is an abstention."""
@@ -42,7 +49,9 @@ def correct_backward(
     decided = _decided(scores)
     return [
         None if score is None else (score - rates.rho0.value) / rates.j
-        for score, rates in zip(decided, _rates(channel, strata, len(decided), min_j), strict=True)
+        for score, rates in zip(
+            decided, rates_of_scores(channel, strata, len(decided), min_j), strict=True
+        )
     ]
 
 
@@ -67,7 +76,9 @@ def correct_forward(
     decided = _decided(scores)
     return [
         None if score is None else score - (1.0 - rates.rho1.value)
-        for score, rates in zip(decided, _rates(channel, strata, len(decided), min_j), strict=True)
+        for score, rates in zip(
+            decided, rates_of_scores(channel, strata, len(decided), min_j), strict=True
+        )
     ]
 
 
@@ -84,10 +95,14 @@ def _decided(scores: Scores) -> list[float | None]:
     return decided
 
 
-def _rates(
+def rates_of_scores(
     channel: Rates | Channel, strata: Sequence[str] | None, length: int, min_j: float
 ) -> list[Rates]:
-    """Returns each score's rates, after checking that all of them can be inverted."""
+    """Returns each score's rates, after checking that all of them can be inverted.
+
+    Raises:
+        ConfigError: a J is too small or may be 0, or the strata do not fit.
+    """
     if strata is None:
         rates = channel.rates if isinstance(channel, Channel) else channel
         _check_invertible(rates, "all rows", min_j)

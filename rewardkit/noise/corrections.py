@@ -20,6 +20,7 @@ from rewardkit.noise.corrected_rewards import (
     check_length,
     correct_backward,
     correct_forward,
+    rates_of_scores,
 )
 from rewardkit.noise.rates import Rates
 
@@ -38,8 +39,9 @@ Correction: TypeAlias = Literal["backward", "forward"]
 """Backward undoes the channel in the reward; forward weighs the gradient instead."""
 Baseline: TypeAlias = Literal["leave_one_out", "mean", "none"]
 """What is subtracted: the mean of the group's other rollouts, of all of them, or nothing."""
-Scale: TypeAlias = float | Literal["group_std", "batch_std"]
-"""What is divided by: a number above 0. The two names are there to be refused with their reason."""
+Scale: TypeAlias = float | Literal["j", "group_std", "batch_std"]
+"""What is divided by: a number above 0, or for forward weights `"j"`, the J of each one's stratum.
+The other two names are there to be refused with their reason."""
 
 
 def leave_one_out(values: Iterable[float | None], groups: Iterable[Hashable]) -> list[float]:
@@ -109,15 +111,24 @@ def forward_coefficients(
         channel: the verifier's rates.
         strata: (B,) strata of the channel, or None.
         baseline: `"none"`; the others cancel the correction and are refused.
-        scale: what the weights are divided by; `rates.j` restores the clean gradient's length.
+        scale: what the weights are divided by. `"j"`, each by the J of its own rates, restores
+            the clean gradient's length, and where strata differ its direction too; a number does
+            not, because the weight of a wrong rollout is -J on average.
         min_j: as in `correct_backward`.
 
     Raises:
         ConfigError: the combination cancels the correction, or as `correct_backward`.
     """
     check_combination("forward", baseline=baseline, scale=scale)
-    weights = correct_forward(scores, channel, strata=strata, min_j=min_j)
-    return _coefficients(weights, [None] * len(weights), baseline, scale)
+    verdicts = list(scores)
+    weights = correct_forward(verdicts, channel, strata=strata, min_j=min_j)
+    if scale == "j":
+        rates = rates_of_scores(channel, strata, len(verdicts), min_j)
+        weights = [
+            None if weight is None else weight / one.j
+            for weight, one in zip(weights, rates, strict=True)
+        ]
+    return _coefficients(weights, [None] * len(weights), baseline, 1.0 if scale == "j" else scale)
 
 
 def noisy_control(
@@ -162,7 +173,11 @@ def check_combination(correction: Correction, *, baseline: str, scale: Scale) ->
             "verdict, and dividing by the standard deviation of the same rewards undoes its "
             "slope. Use a fixed number, or EmaScale, which knows earlier batches only."
         )
-    if isinstance(scale, str) or not (math.isfinite(scale) and scale > 0):
+    if scale == "j" and correction == "backward":
+        raise ConfigError(
+            'scale="j" is of forward weights; backward correction divides by J itself'
+        )
+    if scale != "j" and (isinstance(scale, str) or not (math.isfinite(scale) and scale > 0)):
         raise ConfigError(f"a scale is a finite number above 0, not {scale!r}")
     if correction == "forward" and baseline != "none":
         raise ConfigError(

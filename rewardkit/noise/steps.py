@@ -50,6 +50,8 @@ def step_coefficients(
         ConfigError: as `correct_backward`, or the scale is refused.
     """
     check_combination(correction, baseline="none", scale=scale)
+    if scale == "j":
+        raise ConfigError('step coefficients are divided by a number: give rates.j, not "j"')
     if strata is not None and len(strata) != len(steps):
         raise ConfigError(f"strata has {len(strata)} entries for {len(steps)} trajectories")
     correct = correct_forward if correction == "forward" else correct_backward

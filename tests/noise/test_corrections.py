@@ -91,7 +91,8 @@ CLEAN = POLICY * (RIGHT - POLICY @ RIGHT)
         ),
         ("scaled", lambda v: backward_coefficients(v, RATES, groups=[0] * 3, scale=4.0), 1 / 4),
         ("forward", lambda v: forward_coefficients(v, RATES), RATES.j),
-        ("forward by J", lambda v: forward_coefficients(v, RATES, scale=RATES.j), 1),
+        ("forward by J", lambda v: forward_coefficients(v, RATES, scale="j"), 1),
+        ("forward, number", lambda v: forward_coefficients(v, RATES, scale=2 * RATES.j), 1 / 2),
         ("forward control", lambda v: noisy_control(v, "forward", groups=[0] * 3), RATES.j),
     ],
 )
@@ -201,6 +202,17 @@ def test_arrays_are_read_as_lists_are():
 def test_each_stratum_is_corrected_by_its_own_rates():
     found = correct_backward([1, 1, 0, 1], CHANNEL, strata=["a", "b", "b", "unheard of"])
     assert found == pytest.approx([1 / 0.5, 0.7 / 0.6, -0.3 / 0.6, 0.9 / 0.6])
+
+
+def test_forward_weights_are_divided_by_the_j_of_their_own_stratum():
+    found = forward_coefficients([1, 0, None], CHANNEL, strata=["a", "b", "b"], scale="j")
+    assert found == pytest.approx([0.5 / 0.5, -0.9 / 0.6, 0])
+    for refused in (
+        lambda: backward_coefficients([1, 0], RATES, groups=[0, 0], scale="j"),
+        lambda: step_coefficients([[1]], RATES, correction="forward", scale="j"),
+    ):
+        with pytest.raises(ConfigError, match="j"):
+            refused()
 
 
 def test_strata_need_a_channel_that_has_them_and_their_own_length():
