@@ -4,6 +4,7 @@ rho0 = P(accepted | wrong) and rho1 = P(rejected | right). docs/noise.md says wh
 """
 
 from rewardkit.noise.agreement import Agreement, cohen_kappa
+from rewardkit.noise.appeals import AppealsEstimator, TwoSidedAudit
 from rewardkit.noise.channel import Channel, estimate_channel
 from rewardkit.noise.corrected_rewards import correct_backward, correct_forward
 from rewardkit.noise.corrections import (
@@ -27,6 +28,13 @@ from rewardkit.noise.intervals import (
     rate_interval,
     wilson_interval,
 )
+from rewardkit.noise.latent import (
+    LatentRates,
+    Recapture,
+    capture_recapture,
+    rates_without_labels,
+)
+from rewardkit.noise.pass_rate import prediction_powered_pass_rate, rogan_gladen
 from rewardkit.noise.planning import (
     AuditPlan,
     labels_for_half_width,
@@ -40,6 +48,7 @@ from rewardkit.noise.steps import return_to_go, step_coefficients, token_coeffic
 
 __all__ = [
     "Agreement",
+    "AppealsEstimator",
     "Audit",
     "AuditPlan",
     "Baseline",
@@ -51,12 +60,16 @@ __all__ = [
     "Estimate",
     "Interval",
     "IntervalMethod",
+    "LatentRates",
     "LogitEstimate",
     "Rates",
+    "Recapture",
     "Scale",
     "Spread",
+    "TwoSidedAudit",
     "audit",
     "backward_coefficients",
+    "capture_recapture",
     "check_combination",
     "clopper_pearson_interval",
     "cohen_kappa",
@@ -75,8 +88,11 @@ __all__ = [
     "noisy_control",
     "plan_audit",
     "pool_partially",
+    "prediction_powered_pass_rate",
     "rate_interval",
+    "rates_without_labels",
     "return_to_go",
+    "rogan_gladen",
     "step_coefficients",
     "token_coefficients",
     "wilson_interval",
