@@ -18,6 +18,7 @@ LAYERS = [
     {"scoring"},
     {"labels"},
     {"report"},
+    {"serve"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -34,11 +34,18 @@ class ScoredRows:
     path: Path
     rows: dict[str, AuditRow] = field(default_factory=dict)
     abstained: int = 0
+    totals: dict[str, dict[bool, int]] = field(default_factory=dict)
+    """By stratum, how many rows are accepted (True) and rejected (False)."""
 
     @property
     def accepted(self) -> int:
         """Rows that the verifier accepted."""
-        return sum(row.accepted for row in self.rows.values())
+        return sum(counts[True] for counts in self.totals.values())
+
+    def add(self, row: AuditRow) -> None:
+        """Takes in one more row."""
+        self.rows[row.row_id] = row
+        self.totals.setdefault(row.stratum, {True: 0, False: 0})[row.accepted] += 1
 
     @property
     def accept_rate(self) -> float:
@@ -82,12 +89,9 @@ def read_scored_rows(
         row_id = row[added.row_id]
         if row_id in found.rows:
             raise DataError(f"{path}: two rows have the id {row_id}; score the file again.")
-        found.rows[row_id] = AuditRow(
-            row_id,
-            score >= accept_at,
-            _JOIN.join(_stratum(row, name, found.path) for name in by),
-            tuple(look_up(row, name) for name in keep),
-        )
+        stratum = _JOIN.join(_stratum(row, name, found.path) for name in by)
+        values = tuple(look_up(row, name) for name in keep)
+        found.add(AuditRow(row_id, score >= accept_at, stratum, values))
     return found
 
 

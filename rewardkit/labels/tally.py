@@ -68,14 +68,17 @@ def count_truths(
     rows: ScoredRows, truths: Mapping[str, bool], *, uniform: bool = False
 ) -> tuple[Audit, dict[str, Audit]]:
     """Returns the counts over all rows, and by stratum where there are strata."""
-    by_stratum: dict[str, list[AuditRow]] = {}
-    for row in rows.rows.values():
-        by_stratum.setdefault(row.stratum, []).append(row)
+    by_stratum: dict[str, list[AuditRow]] = {name: [] for name in sorted(rows.totals)}
+    for row_id in truths:
+        row = rows.rows[row_id]
+        by_stratum[row.stratum].append(row)
     strata = {
-        name: _count(members, truths, uniform=uniform)
-        for name, members in sorted(by_stratum.items())
+        name: _count(members, truths, None if uniform else rows.totals[name])
+        for name, members in by_stratum.items()
     }
-    audit = _count(rows.rows.values(), truths, uniform=uniform)
+    everything = {True: rows.accepted, False: len(rows.rows) - rows.accepted}
+    labelled = [rows.rows[row_id] for row_id in truths]
+    audit = _count(labelled, truths, None if uniform else everything)
     return audit, strata if set(strata) != {""} else {}
 
 
@@ -102,20 +105,19 @@ def truths_of_column(rows: ScoredRows, index: int = 0) -> dict[str, bool]:
     return truths
 
 
-def _count(rows: Iterable[AuditRow], truths: Mapping[str, bool], *, uniform: bool) -> Audit:
+def _count(
+    labelled: Iterable[AuditRow], truths: Mapping[str, bool], totals: Mapping[bool, int] | None
+) -> Audit:
     counts = {(accepted, right): 0 for accepted in (True, False) for right in (True, False)}
-    totals = {True: 0, False: 0}
-    for row in rows:
-        totals[row.accepted] += 1
-        if row.row_id in truths:
-            counts[row.accepted, truths[row.row_id]] += 1
+    for row in labelled:
+        counts[row.accepted, truths[row.row_id]] += 1
     return Audit(
         accepted_right=counts[True, True],
         accepted_wrong=counts[True, False],
         rejected_right=counts[False, True],
         rejected_wrong=counts[False, False],
-        accepted_total=None if uniform else totals[True],
-        rejected_total=None if uniform else totals[False],
+        accepted_total=None if totals is None else totals[True],
+        rejected_total=None if totals is None else totals[False],
     )
 
 
