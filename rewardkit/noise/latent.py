@@ -22,10 +22,11 @@ INDEPENDENCE = (
     "hard for the other, all rates are too low, and more data does not help: label some rows"
 )
 _STEPS = 5000
-_CLOSE = 1e-10
+_CLOSE, _NEAR = 1e-10, 1e-7
+"""When the search ends: the largest step of a rate, for the estimate and for its resamples."""
 
 _Pattern: TypeAlias = tuple[bool | None, ...]
-_Cells: TypeAlias = dict[tuple[Hashable, _Pattern], int]
+_Cells: TypeAlias = dict[tuple[Hashable, _Pattern], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,12 @@ def rates_without_labels(
             "their rates: add a third verifier, or a second group with another pass rate"
         )
     fitted = _fit(cells, _start(cells, names, verifiers))
-    random, keys, weights = Random(seed), list(cells), list(cells.values())
-    drawn = []
-    for _ in range(resamples):
-        counts = Counter(random.choices(keys, weights, k=sum(weights)))
-        drawn.append(_fit(dict(counts), fitted))
+    random = Random(seed)
+    # The Bayesian bootstrap (Rubin 1981): a cell's weight has a gamma distribution about its count.
+    drawn = [
+        _fit({cell: random.gammavariate(n, 1.0) for cell, n in cells.items()}, fitted, close=_NEAR)
+        for _ in range(resamples)
+    ]
     cut = round(resamples * (1 - confidence) / 2)
     rates = tuple(
         Rates(
@@ -109,7 +111,8 @@ def _count(votes: Iterable[Sequence[bool | None]], groups: Iterable[Hashable] | 
         raise ConfigError(f"groups has {len(names)} entries for {len(patterns)} rows of votes")
     if not patterns or len({len(pattern) for pattern in patterns}) != 1:
         raise ConfigError("every row has one vote of each verifier, and there is at least one row")
-    return dict(Counter(zip(names, patterns, strict=True)))
+    counted = Counter(zip(names, patterns, strict=True))
+    return {cell: float(n) for cell, n in counted.items()}
 
 
 def _start(cells: _Cells, names: Sequence[Hashable], verifiers: int) -> _Model:
@@ -122,7 +125,7 @@ def _start(cells: _Cells, names: Sequence[Hashable], verifiers: int) -> _Model:
     return _Model(shares, (0.2,) * verifiers, (0.2,) * verifiers)
 
 
-def _fit(cells: _Cells, model: _Model) -> _Model:
+def _fit(cells: _Cells, model: _Model, *, close: float = _CLOSE) -> _Model:
     """Returns the maximum-likelihood model near this one, by expectation-maximisation."""
     for _ in range(_STEPS):
         new = _step(cells, model)
@@ -131,14 +134,14 @@ def _fit(cells: _Cells, model: _Model) -> _Model:
             *(abs(a - b) for a, b in zip(new.rho1, model.rho1, strict=True)),
         )
         model = new
-        if moved < _CLOSE:
+        if moved < close:
             break
     return model
 
 
 def _step(cells: _Cells, model: _Model) -> _Model:
     verifiers = range(len(model.rho0))
-    right, rows = dict.fromkeys(model.pass_rates, 0.0), dict.fromkeys(model.pass_rates, 0)
+    right, rows = dict.fromkeys(model.pass_rates, 0.0), dict.fromkeys(model.pass_rates, 0.0)
     errors = [[0.0, 0.0] for _ in verifiers]
     totals = [[0.0, 0.0] for _ in verifiers]
     for (group, pattern), n in cells.items():
@@ -151,8 +154,7 @@ def _step(cells: _Cells, model: _Model) -> _Model:
                 totals[k][1] += n * posterior
                 errors[k][not vote] += n * (posterior if not vote else 1 - posterior)
     return _Model(
-        # A group that a resample left out keeps its pass rate.
-        {g: right[g] / rows[g] if rows[g] else model.pass_rates[g] for g in right},
+        {g: right[g] / rows[g] for g in right},
         *(
             tuple(_inside((errors[k][i] + 1e-9) / (totals[k][i] + 2e-9)) for k in verifiers)
             for i in (0, 1)

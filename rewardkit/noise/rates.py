@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import get_args
 
 from rewardkit.errors import ConfigError
 from rewardkit.noise._special import expit, normal_quantile
@@ -129,7 +130,7 @@ def estimate_rates(
     elif method == "clopper_pearson":
         ends = _worst_case(audit, confidence)
     else:
-        rate_interval(0, 1, method=method)  # refuses a method that is none
+        raise ConfigError(f"the method is one of {', '.join(get_args(IntervalMethod))}: {method!r}")
     rho0, rho1 = (
         Estimate(value, min(low, value), max(high, value))
         for value, (low, high) in zip(values, ends, strict=True)

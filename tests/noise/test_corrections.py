@@ -135,6 +135,21 @@ def test_a_z_score_removes_any_correction_and_centring_removes_the_forward_one(s
     )
 
 
+@given(
+    scores=st.lists(st.lists(st.sampled_from([0, 1]), min_size=4, max_size=4), min_size=2).filter(
+        lambda groups: any(0 < sum(group) < 4 for group in groups)
+    ),
+    rho0=st.floats(0, 0.4),
+    rho1=st.floats(0, 0.4),
+)
+def test_the_batchs_own_deviation_removes_a_correction_too(scores, rho0, rho1):
+    rates, flat = Rates.exact(rho0, rho1), [score for group in scores for score in group]
+    groups = [i // 4 for i in range(len(flat))]
+    plain = np.array(leave_one_out(flat, groups))
+    corrected = np.array(backward_coefficients(flat, rates, groups=groups))
+    assert audit(plain / plain.std(), corrected / corrected.std()).cancelled
+
+
 @pytest.mark.parametrize("scale", ["group_std", "batch_std"])
 def test_a_scale_that_cancels_is_refused_with_its_reason(scale):
     with pytest.raises(ConfigError, match="affine"):
