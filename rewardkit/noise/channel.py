@@ -10,8 +10,8 @@ from typing import Any, Self
 from rewardkit.errors import ConfigError, DataError
 from rewardkit.noise.counts import Audit
 from rewardkit.noise.intervals import IntervalMethod
-from rewardkit.noise.pooling import measure_spread, pool_partially
-from rewardkit.noise.rates import Estimate, Rates, estimate_rates, logit_rates
+from rewardkit.noise.pooling import known_logits, measure_spread, pool_partially
+from rewardkit.noise.rates import Estimate, Rates, estimate_rates
 
 __all__ = ["Channel", "estimate_channel"]
 
@@ -166,9 +166,12 @@ def _weaknesses(rates: Rates) -> list[str]:
 
 def _differences(strata: Mapping[str, Audit]) -> list[str]:
     warnings = []
-    pairs = [logit_rates(audit) for audit in strata.values()]
-    for name, column in zip(("rho0", "rho1"), zip(*pairs, strict=True), strict=True):
-        spread = measure_spread(column)
+    columns = known_logits(list(strata.values()))
+    for name, column in zip(("rho0", "rho1"), columns, strict=True):
+        known = [one for one in column if one is not None]
+        if len(known) < 2:
+            continue
+        spread = measure_spread(known)
         if spread.p_value < _ALPHA:
             warnings.append(
                 f"{name} differs between strata (p = {spread.p_value:.2g}): one pair of rates for "

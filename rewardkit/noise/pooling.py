@@ -9,7 +9,7 @@ from rewardkit.noise._special import chi2_tail, expit, normal_quantile
 from rewardkit.noise.counts import Audit
 from rewardkit.noise.rates import Estimate, LogitEstimate, Rates, logit_rates
 
-__all__ = ["Spread", "measure_spread", "pool_partially"]
+__all__ = ["Spread", "known_logits", "measure_spread", "pool_partially"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,24 @@ def measure_spread(estimates: Sequence[LogitEstimate]) -> Spread:
     return Spread(centre, tau2, q, chi2_tail(q, degrees))
 
 
+def known_logits(audits: Sequence[Audit]) -> tuple[list[LogitEstimate | None], ...]:
+    """Returns rho0 and rho1 of each audit on the logit scale.
+
+    None stands where no row of the rate's truth is labelled: the halves that are added to counts
+    would make a rate of nothing.
+    """
+    both = [logit_rates(audit) for audit in audits]
+    rho0 = [pair[0] if audit.wrong else None for pair, audit in zip(both, audits, strict=True)]
+    rho1 = [pair[1] if audit.right else None for pair, audit in zip(both, audits, strict=True)]
+    return rho0, rho1
+
+
 def pool_partially(audits: Mapping[str, Audit], *, confidence: float = 0.95) -> dict[str, Rates]:
     """Returns each stratum's rates, drawn towards their common mean as far as chance suggests.
 
-    A stratum with many labels keeps its own rate; one with few borrows from the others. With
-    weights B = v / (v + tau^2) on the logit scale the rate is (1 - B) own + B mean, its variance
+    A stratum with many labels keeps its own rate; one with few borrows from the others, and one
+    without gets the mean, with the spread between strata as its doubt. With weights
+    B = v / (v + tau^2) on the logit scale the rate is (1 - B) own + B mean, its variance
     (1 - B) v + B^2 var(mean). Source: Morris 1983, "Parametric empirical Bayes inference".
 
     Args:
@@ -60,25 +73,34 @@ def pool_partially(audits: Mapping[str, Audit], *, confidence: float = 0.95) -> 
         confidence: of the intervals, in (0, 1).
 
     Raises:
-        ConfigError: there are fewer than two strata.
+        ConfigError: no stratum has right rows, or none has wrong ones.
     """
     z = normal_quantile(confidence)
-    both = [logit_rates(audit) for audit in audits.values()]
-    rho0 = _shrink([pair[0] for pair in both], z)
-    rho1 = _shrink([pair[1] for pair in both], z)
+    rho0, rho1 = (_shrink(column, z) for column in known_logits(list(audits.values())))
     return {
         name: Rates(fp, fn, audit)
         for (name, audit), fp, fn in zip(audits.items(), rho0, rho1, strict=True)
     }
 
 
-def _shrink(estimates: Sequence[LogitEstimate], z: float) -> list[Estimate]:
-    spread = measure_spread(estimates)
-    of_mean = 1 / sum(1 / (one.variance + spread.variance) for one in estimates)
+def _shrink(estimates: Sequence[LogitEstimate | None], z: float) -> list[Estimate]:
+    known = [one for one in estimates if one is not None]
+    if not known:
+        raise ConfigError("no stratum has a labelled row of each truth: label more rows")
+    if len(known) == 1:
+        mean, tau2, of_mean = known[0].centre, 0.0, known[0].variance
+    else:
+        spread = measure_spread(known)
+        mean, tau2 = spread.mean, spread.variance
+        of_mean = 1 / sum(1 / (one.variance + tau2) for one in known)
     shrunk = []
     for one in estimates:
-        share = one.variance / (one.variance + spread.variance)
-        centre = (1 - share) * one.centre + share * spread.mean
-        half = z * math.sqrt((1 - share) * one.variance + share**2 * of_mean)
+        if one is None:
+            centre, variance = mean, tau2 + of_mean
+        else:
+            share = one.variance / (one.variance + tau2)
+            centre = (1 - share) * one.centre + share * mean
+            variance = (1 - share) * one.variance + share**2 * of_mean
+        half = z * math.sqrt(variance)
         shrunk.append(Estimate(*(expit(centre + step) for step in (0.0, -half, half))))
     return shrunk

@@ -189,6 +189,21 @@ def test_a_small_stratum_borrows_and_a_large_one_does_not():
     assert 0.15 < rates["small"].rho1.value < 0.5
 
 
+def test_a_stratum_without_labels_gets_the_mean_and_moves_nothing():
+    audits = {"a": Audit(95, 5, 5, 95), "b": Audit(70, 5, 30, 95)}
+    before = pool_partially(audits)
+    after = pool_partially({**audits, "empty": Audit(), "no right one": Audit(0, 1, 0, 9)})
+    for name in audits:
+        assert after[name].rho1 == before[name].rho1
+    assert before["a"].rho1.value < after["empty"].rho1.value < before["b"].rho1.value
+    assert after["empty"].rho1.high > before["b"].rho1.high
+    assert after["empty"].rho1 == after["no right one"].rho1
+    alone = pool_partially({"a": audits["a"], "empty": Audit()})
+    assert alone["empty"].rho0.value == pytest.approx(alone["a"].rho0.value)
+    with pytest.raises(ConfigError, match="label more rows"):
+        pool_partially({"x": Audit(1, 0, 1, 0), "y": Audit(1, 0, 1, 0)})
+
+
 def test_partial_pooling_is_nearer_the_truth_than_either_extreme():
     chance = random.Random(11)
     errors = {"own": 0.0, "one": 0.0, "pooled": 0.0}
