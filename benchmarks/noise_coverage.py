@@ -230,7 +230,7 @@ def latent_table(seeds: int) -> Table:
             )
         )
     columns = ("errors", "rows", "mean estimate", "RMSE", "coverage", "to crowd-kit")
-    note = f"{seeds} draws, and the first 10 of them for the ratio."
+    note = f"{seeds} draws with 60 resamples each; the ratio is over the first 10."
     return Table("Three verifiers without labels, true rates .05/.10", columns, tuple(rows), note)
 
 

@@ -1,7 +1,7 @@
 """Error rates of several verifiers without labels: from how they agree and differ.
 
 All of it assumes that the verifiers err independently given the truth. They rarely do: what is hard
-for one is hard for the other, and then the rates come out too low however much data there is.
+for one is hard for the other, and then the rates are biased, however much data there is.
 """
 
 import math
@@ -19,7 +19,7 @@ __all__ = ["LatentRates", "Recapture", "capture_recapture", "rates_without_label
 
 INDEPENDENCE = (
     "without labels the verifiers are taken to err independently; where what is hard for one is "
-    "hard for the other, all rates are too low, and more data does not help: label some rows"
+    "hard for the other, rates are biased, and more data does not help: label some rows"
 )
 _STEPS = 5000
 _CLOSE, _NEAR = 1e-10, 1e-7
