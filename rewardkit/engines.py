@@ -131,6 +131,21 @@ ENGINES: tuple[Engine, ...] = (
         ),
     ),
     Engine(
+        "starlette",
+        "label: the page",
+        "[serve]",
+        PythonProbe(
+            "starlette",
+            "from starlette.responses import JSONResponse as J; assert J(42).body == b'42'",
+        ),
+    ),
+    Engine(
+        "uvicorn",
+        "label: its server",
+        "[serve]",
+        PythonProbe("uvicorn", "import uvicorn as u; assert u.Config(None, port=42).port == 42"),
+    ),
+    Engine(
         "sandbox",
         "code: the tier in which programs run",
         "sysctl -w kernel.unprivileged_userns_clone=1  # or a kernel with Landlock",

@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 HEAVY = set(
     "antlr4 datasets email fastapi httpx hypothesis math_verify multiprocessing numpy openai"
-    " pandas pebble pint pyarrow pytest ray rich sqlglot sympy torch transformers typer".split()
+    " pandas pebble pint pyarrow pytest ray rich sqlglot starlette sympy torch transformers typer"
+    " uvicorn".split()
 )
 
 

@@ -11,12 +11,14 @@ ROOT = Path(rewardkit.__file__).parent
 
 LAYERS = [
     {"_version", "_install", "_shadow", "errors"},
-    {"verdict", "completion", "_braces", "_spaces"},
+    {"verdict", "completion", "_braces", "_spaces", "noise"},
     {"verifier", "answer", "_answer_hedges", "_answer_marks", "fences", "runtime", "sandbox"},
     {"verifiers"},
     {"reward", "_reward_result", "_reward_terms", "datasets", "_probes", "engines"},
     {"scoring"},
+    {"labels"},
     {"report"},
+    {"serve"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -1,4 +1,4 @@
-"""The command line: `score`, `verify`, `lint-references`, `preflight`, `report`, `doctor`.
+"""The command line of rewardkit: one command a module, and one group, `noise`.
 
 The modules of the commands are light; what they need to work is imported when they run.
 """
@@ -10,7 +10,9 @@ import typer
 
 from rewardkit._version import __version__
 from rewardkit.cli.doctor import doctor
+from rewardkit.cli.label import label
 from rewardkit.cli.lint_references import lint_references
+from rewardkit.cli.noise import noise
 from rewardkit.cli.preflight import preflight
 from rewardkit.cli.report import report
 from rewardkit.cli.score import score
@@ -50,6 +52,8 @@ app.command("verify")(verify)
 app.command("lint-references")(lint_references)
 app.command("preflight")(preflight)
 app.command("report")(report)
+app.command("label")(label)
+app.add_typer(noise, name="noise")
 app.command("doctor")(doctor)
 
 

@@ -5,37 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit.noise.intervals import Interval, wilson_interval
+
 __all__ = ["Interval", "LatencyHistogram", "ReasonTally", "Tally", "wilson_interval"]
-
-_Z_95 = 1.959963984540054
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A confidence interval of a rate; both ends are in [0, 1]."""
-
-    low: float
-    high: float
-
-
-def wilson_interval(successes: int, trials: int) -> Interval:
-    """Returns the Wilson 95 % interval of a success rate; [0, 1] where there was no trial.
-
-    It holds for small counts and for rates near 0 and 1, where the normal interval does not.
-    Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
-
-    >>> interval = wilson_interval(9, 10)
-    >>> round(interval.low, 3), round(interval.high, 3)
-    (0.596, 0.982)
-    """
-    if trials == 0:
-        return Interval(0.0, 1.0)
-    rate, z2 = successes / trials, _Z_95**2
-    centre = (rate + z2 / (2 * trials)) / (1 + z2 / trials)
-    spread = _Z_95 * math.sqrt(rate * (1 - rate) / trials + z2 / (4 * trials**2))
-    half = spread / (1 + z2 / trials)
-    return Interval(max(centre - half, 0.0), min(centre + half, 1.0))
-
 
 _FIRST_S = 1e-7
 _PER_DECADE = 40

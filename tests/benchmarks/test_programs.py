@@ -67,3 +67,25 @@ def test_the_runtime_benchmark_prints_every_table(root):
 def test_a_grader_that_is_not_known_is_refused(root):
     with pytest.raises(AssertionError, match="no such grader is installed: nobody"):
         run(root, "benchmarks.math_verifier", "--graders", "nobody")
+
+
+def test_the_direction_benchmark_prints_every_estimator(root):
+    needs("numpy")
+    out = run(root, "benchmarks.noise_direction", "--groups", "200")
+    assert cells(out, "clean, leave-one-out")[1].startswith("0.9")
+    assert cells(out, "backward, z-score (refused)")[1:] == cells(out, "noisy, z-score")[1:]
+    assert cells(out, "forward, centred (refused)")[1:] == cells(out, "noisy, leave-one-out")[1:]
+
+
+def test_the_coverage_benchmark_prints_every_table(root):
+    needs("numpy")
+    out = run(root, "benchmarks.noise_coverage", "--seeds", "2")
+    titles = re.findall(r"(?m)^\*\*(.+)\*\*$", out)
+    assert [title.partition(",")[0] for title in titles] == [
+        "Audits",
+        "rho1 by format",
+        "The true pass rate",
+        "Three verifiers without labels",
+        "Two estimators while training runs",
+    ]
+    assert cells(out, "no false positives, perfect judge")[1].startswith("0.")
