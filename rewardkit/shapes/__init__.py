@@ -9,6 +9,7 @@ from rewardkit.shapes.environment import EnvironmentSession, EnvironmentStep
 from rewardkit.shapes.limits import refuse_stage
 from rewardkit.shapes.objects import ObjectShape, read_path
 from rewardkit.shapes.requests import JsonShape
+from rewardkit.shapes.rollouts import Rollouts
 from rewardkit.shapes.scored import Scored, ScoredRow
 from rewardkit.shapes.scorer import OnMissing, Scorer, as_reward
 from rewardkit.shapes.tokens import completion_from_ids, token_starts
@@ -19,6 +20,7 @@ __all__ = [
     "JsonShape",
     "ObjectShape",
     "OnMissing",
+    "Rollouts",
     "Scored",
     "ScoredRow",
     "Scorer",

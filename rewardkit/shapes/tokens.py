@@ -23,16 +23,26 @@ def completion_from_ids(
     return decode(list(ids[:end]))
 
 
-def token_starts(ids: Sequence[int], decode: Callable[[list[int]], str]) -> list[int]:
+def token_starts(
+    ids: Sequence[int], decode: Callable[[list[int]], str], *, text: str = ""
+) -> list[int]:
     """Returns where each token begins in the text of all of them, in characters.
 
     A token is decoded alone where that adds up, as it does for most text; else each prefix is
     decoded, which takes a time that grows with the square of the length.
 
+    Args:
+        ids: the completion.
+        decode: a tokenizer's way from ids to text.
+        text: what is graded, if it is only a part, as the last of several turns is: positions are
+            counted from where it last stands, and are negative before it.
+
     >>> token_starts([72, 105], lambda ids: bytes(ids).decode())
     [0, 1]
     """
+    whole = decode(list(ids))
+    begin = max(whole.rfind(text), 0) if text else 0
     pieces = [decode([token]) for token in ids]
-    if "".join(pieces) == decode(list(ids)):
-        return list(accumulate((len(piece) for piece in pieces), initial=0))[:-1]
-    return [len(decode(list(ids[:index]))) for index in range(len(ids))]
+    if "".join(pieces) == whole:
+        return list(accumulate((len(piece) for piece in pieces[:-1]), initial=-begin))[: len(ids)]
+    return [len(decode(list(ids[:index]))) - begin for index in range(len(ids))]

@@ -93,6 +93,11 @@ def test_token_starts_point_into_the_text_even_where_a_letter_is_several_tokens(
         place += len(character.encode())
 
 
+def test_token_starts_may_be_counted_from_the_text_that_is_graded():
+    assert token_starts(list(b"ab ab"), utf8, text="ab") == [-3, -2, -1, 0, 1]
+    assert token_starts([], utf8, text="ab") == []
+
+
 def test_what_a_framework_cannot_carry_is_refused_with_the_reason():
     refuse_stage("X", None, instead="")
     with pytest.raises(ConfigError, match=r"X takes one number .* would cancel .* Use Y"):
