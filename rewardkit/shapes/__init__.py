@@ -6,7 +6,7 @@ and renames.
 """
 
 from rewardkit.shapes.environment import EnvironmentSession, EnvironmentStep
-from rewardkit.shapes.limits import refuse_stage
+from rewardkit.shapes.limits import refuse_stage, scalar_scorer
 from rewardkit.shapes.objects import ObjectShape, read_path
 from rewardkit.shapes.requests import JsonShape
 from rewardkit.shapes.rollouts import Rollouts
@@ -28,5 +28,6 @@ __all__ = [
     "completion_from_ids",
     "read_path",
     "refuse_stage",
+    "scalar_scorer",
     "token_starts",
 ]

@@ -32,7 +32,7 @@ class JsonShape:
         Raises:
             DataError: the request is not JSON of this shape: the caller's mistake, HTTP 400.
         """
-        request = self._read(body)
+        request = self.read(body)
         completions = request.get(self.completions)
         if not isinstance(completions, Sequence) or isinstance(completions, str):
             raise DataError(f"the request has no list {self.completions!r}")
@@ -49,7 +49,12 @@ class JsonShape:
         """Returns the columns of a request by their names here."""
         return {name: request[key] for name, key in self.columns.items() if key in request}
 
-    def _read(self, body: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
+    def read(self, body: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns a request as a mapping.
+
+        Raises:
+            DataError: it is no JSON object.
+        """
         if isinstance(body, str | bytes):
             try:
                 body = json.loads(body)
