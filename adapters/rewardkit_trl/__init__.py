@@ -4,6 +4,7 @@ Tested with trl 1.16; the hook reads private names, which a contract test holds 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from rewardkit.advantages import AdvantageAudit, Advantages, AdvantageStage
 from rewardkit.completion import Completion, completion_text
 from rewardkit.errors import ConfigError
 from rewardkit.reward import Reward
-from rewardkit.shapes import OnMissing, Rollouts, Scored, Scorer, token_starts
+from rewardkit.shapes import OnMissing, Rollouts, Scored, Scorer, token_starts, turn_ends
 from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
@@ -94,21 +95,16 @@ def _columns(prompts: Sequence[Any], given: dict[str, Any]) -> dict[str, Any]:
 class AdvantageMixin:
     """Puts an `AdvantageStage` into a TRL GRPO trainer: `class Mine(AdvantageMixin, GRPOTrainer)`.
 
-    It takes two more arguments. `advantages`: a stage, which replaces what TRL computes by (B,), or
-    by (B, T) where it gives one number a token; None leaves TRL's as they are, to the last bit.
-    `audit`: whether each component and correction is watched (`advantage_audit/<name>/…`).
+    Two more arguments. `advantages`: a stage, whose (B,) or (B, T) replaces what TRL computes; None
+    leaves that as it is, to the last bit. `audit`: whether each component is watched.
     """
 
     def __init__(
-        self,
-        *args: Any,
-        advantages: AdvantageStage | None = None,
-        audit: bool = True,
-        **kwargs: Any,
+        self, *args: Any, advantages: AdvantageStage | None = None, audit: bool = True, **more: Any
     ) -> None:
         self.rewardkit_stage = advantages
         self.rewardkit_audit = AdvantageAudit() if audit else None
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **more)
 
     def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, ids: Any) -> Any:
         matrix = super()._calculate_rewards(inputs, prompts, completions, ids)  # type: ignore[misc]
@@ -118,16 +114,15 @@ class AdvantageMixin:
     def _generate_and_score_completions(self, inputs: Any) -> Any:
         output = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
         batch = self._rewardkit_batch
-        metrics = self._metrics["train" if self.model.training else "eval"]  # type: ignore[attr-defined]
+        if "tool_mask" in output:
+            own = (output["tool_mask"] * output["completion_mask"]).tolist()
+            ends = _everywhere(self, [turn_ends(mask) for mask in own])
+            batch = replace(batch, columns={**batch.columns, "turn_ends": ends})
         stage = self.rewardkit_stage or _stock_stage(self.args)  # type: ignore[attr-defined]
         found = batch.advantages(stage)
-        metrics["advantages/zero_groups"].append(len(found.zero_groups) / len(set(batch.groups)))
-        if self.rewardkit_audit is not None:
-            for name, difference in batch.audit(self.rewardkit_audit, stage, found).items():
-                for figure in ("mean", "maximum", "cosine"):
-                    if (value := getattr(difference, figure)) is not None:
-                        metrics[f"advantage_audit/{name}/{figure}"].append(value)
-            metrics["advantage_audit/alarms"].append(float(len(self.rewardkit_audit.alarms)))
+        mode = "train" if self.model.training else "eval"  # type: ignore[attr-defined]
+        for name, value in batch.figures(self.rewardkit_audit, stage, found).items():
+            self._metrics[mode][name].append(value)  # type: ignore[attr-defined]
         if self.rewardkit_stage is not None:
             output["advantages"] = _tensor(self, found, output)
         return output
@@ -152,8 +147,7 @@ def _stock_stage(args: Any) -> AdvantageStage:
 
 def _rollouts(trainer: Any, matrix: Any, inputs: Any, completions: Any, ids: Any) -> Rollouts:
     rows = [[None if value != value else value for value in row] for row in matrix.tolist()]
-    training = trainer.model.training
-    size = trainer.num_generations if training else trainer.num_generations_eval
+    size = trainer.num_generations if trainer.model.training else trainer.num_generations_eval
     gather = partial(_everywhere, trainer)
     ids, texts = gather(ids), gather([completion_text(completion) for completion in completions])
     tokenizer = getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
@@ -168,6 +162,9 @@ def _rollouts(trainer: Any, matrix: Any, inputs: Any, completions: Any, ids: Any
         "lengths": [len(own) for own in ids],
         "token_starts": starts,
     }
+    if trainer.environments:
+        turns = [getattr(each, "turn_rewards", None) for each in trainer.environments]
+        shared["columns"]["turn_rewards"] = gather(turns)
     # TRL's sampler lays a prompt's completions side by side; from here on a group is its id.
     groups = [row // size for row in range(len(rows))]
     names, weights = trainer.reward_func_names, trainer.reward_weights.tolist()

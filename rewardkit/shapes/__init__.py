@@ -12,7 +12,7 @@ from rewardkit.shapes.requests import JsonShape
 from rewardkit.shapes.rollouts import Rollouts
 from rewardkit.shapes.scored import Scored, ScoredRow
 from rewardkit.shapes.scorer import OnMissing, Scorer, as_reward
-from rewardkit.shapes.tokens import completion_from_ids, token_starts
+from rewardkit.shapes.tokens import completion_from_ids, token_starts, turn_ends
 
 __all__ = [
     "EnvironmentSession",
@@ -30,4 +30,5 @@ __all__ = [
     "refuse_stage",
     "scalar_scorer",
     "token_starts",
+    "turn_ends",
 ]

@@ -130,6 +130,27 @@ class Rollouts:
         varies["correction"] = varies_within_groups(self.rewards, self.groups)
         return audit.check(found, without, varies=varies)
 
+    def figures(
+        self, audit: AdvantageAudit | None, stage: AdvantageStage, found: Advantages
+    ) -> dict[str, float]:
+        """Returns what a trainer logs of the advantages, by name.
+
+        `advantages/zero_groups` is the share of groups without a contrast. With an audit there are
+        `advantage_audit/<name>/mean`, `maximum` and `cosine` for each component and correction, and
+        `advantage_audit/alarms`, how many of them never reached the gradient so far.
+        """
+        groups = max(len(set(self.groups)), 1)
+        figures = {"advantages/zero_groups": len(found.zero_groups) / groups}
+        if audit is None:
+            return figures
+        for name, difference in self.audit(audit, stage, found).items():
+            figures[f"advantage_audit/{name}/mean"] = difference.mean
+            figures[f"advantage_audit/{name}/maximum"] = difference.maximum
+            if difference.cosine is not None:
+                figures[f"advantage_audit/{name}/cosine"] = difference.cosine
+        figures["advantage_audit/alarms"] = float(len(audit.alarms))
+        return figures
+
     def _counts(self, name: str) -> bool:
         return self.weights.get(name, 1.0) != 0 or (
             self.reward is not None and name in self.reward.gates

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from itertools import accumulate
 
-__all__ = ["completion_from_ids", "token_starts"]
+__all__ = ["completion_from_ids", "token_starts", "turn_ends"]
 
 
 def completion_from_ids(
@@ -46,3 +46,16 @@ def token_starts(
     if "".join(pieces) == whole:
         return list(accumulate((len(piece) for piece in pieces[:-1]), initial=-begin))[: len(ids)]
     return [len(decode(list(ids[:index]))) - begin for index in range(len(ids))]
+
+
+def turn_ends(mask: Sequence[int]) -> list[int]:
+    """Returns the last token of each turn of the model, where tools' tokens stand between them.
+
+    Args:
+        mask: (T,) 1 for a token of the model, 0 for one of a tool or of padding.
+
+    >>> turn_ends([1, 1, 0, 0, 1, 0])
+    [1, 4]
+    """
+    following = [*mask[1:], 0]
+    return [place for place, own in enumerate(mask) if own and not following[place]]

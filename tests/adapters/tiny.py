@@ -37,7 +37,7 @@ def model(vocabulary, seed=0):
         intermediate_size=32,
         num_hidden_layers=1,
         num_attention_heads=2,
-        max_position_embeddings=512,
+        max_position_embeddings=8192,
         pad_token_id=0,
         eos_token_id=1,
     )
