@@ -13,6 +13,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "math": ("sympy", "math_verify", "pint"),
     "data": ("pyarrow", "datasets"),
     "serve": ("starlette", "uvicorn"),
+    "trl": ("trl",),
 }
 """The import names that each extra brings."""
 
