@@ -1,0 +1,182 @@
+"""Small changes of a reference, each a mistake that a model could make.
+
+A set of databases is as strong as the share of these mistakes that it shows (mutation analysis,
+DeMillo, Lipton and Sayward 1978; for SQL, Tuya, Suárez-Cabal and de la Riva 2007).
+"""
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+
+__all__ = ["mutate"]
+
+_SWAPS: dict[type[exp.Expression], tuple[type[exp.Expression], ...]] = {
+    exp.EQ: (exp.NEQ, exp.GTE),
+    exp.NEQ: (exp.EQ,),
+    exp.GT: (exp.GTE, exp.LT),
+    exp.GTE: (exp.GT, exp.EQ),
+    exp.LT: (exp.LTE, exp.GT),
+    exp.LTE: (exp.LT, exp.EQ),
+    exp.And: (exp.Or,),
+    exp.Or: (exp.And,),
+    exp.Add: (exp.Sub,),
+    exp.Sub: (exp.Add,),
+    exp.Mul: (exp.Add,),
+    exp.Sum: (exp.Avg, exp.Max),
+    exp.Avg: (exp.Sum, exp.Min),
+    exp.Min: (exp.Max,),
+    exp.Max: (exp.Min,),
+    exp.Rank: (exp.DenseRank, exp.RowNumber),
+    exp.DenseRank: (exp.Rank,),
+}
+
+
+def mutate(tree: exp.Expression | None, dialect: str) -> list[str]:
+    """Returns mutants as SQL, each with one change, without repeats and without the original.
+
+    >>> import sqlglot
+    >>> mutate(sqlglot.parse_one("SELECT a FROM t WHERE a > 1"), "sqlite")[:2]
+    ['SELECT a FROM t WHERE a >= 1', 'SELECT a FROM t WHERE a < 1']
+    """
+    if tree is None:
+        return []
+    original = tree.sql(dialect=dialect)
+    found: dict[str, None] = {}
+    count = sum(1 for _ in tree.walk())
+    for place in range(count):
+        for change in _changes(_node(tree, place)):
+            copy = tree.copy()
+            made = change(_node(copy, place))
+            found[(copy if made is None else made).sql(dialect=dialect)] = None
+    found.pop(original, None)
+    return list(found)
+
+
+_Change = Callable[[exp.Expression], exp.Expression | None]
+
+
+def _node(tree: exp.Expression, place: int) -> exp.Expression:
+    return next(node for i, node in enumerate(tree.walk()) if i == place)
+
+
+def _changes(node: exp.Expression) -> Iterator[_Change]:
+    for other in _SWAPS.get(type(node), ()):
+        yield _replace_by(other)
+    if isinstance(node, exp.Select):
+        yield from _select_changes(node)
+    elif isinstance(node, exp.Join):
+        yield from _join_changes(node)
+    elif isinstance(node, exp.SetOperation):
+        yield _flip_arg("distinct")
+    elif isinstance(node, exp.Literal):
+        yield from _literal_changes(node)
+    elif isinstance(node, exp.Count):
+        yield from _count_changes(node)
+    elif isinstance(node, exp.Between):
+        yield _narrow_between
+    elif isinstance(node, exp.Ordered):
+        yield _flip_arg("desc")
+    elif isinstance(node, exp.Not):
+        yield _unwrap
+    elif isinstance(node, exp.Coalesce):
+        yield _unwrap
+
+
+def _replace_by(kind: type[exp.Expression]) -> _Change:
+    def change(node: exp.Expression) -> exp.Expression | None:
+        arguments = {k: v for k, v in node.args.items() if k in kind.arg_types}
+        return _put(node, kind(**arguments))
+
+    return change
+
+
+def _put(node: exp.Expression, other: exp.Expression) -> exp.Expression | None:
+    """Replaces a node; returns the new tree where the node was all of it."""
+    if node.parent is None:
+        return other
+    node.replace(other)
+    return None
+
+
+def _select_changes(node: exp.Select) -> Iterator[_Change]:
+    if node.args.get("distinct"):
+        yield _drop("distinct")
+    elif node.args.get("group") or not all(one.find(exp.AggFunc) for one in node.expressions):
+        yield _add_distinct  # one row of totals has no repeats
+    for name in ("where", "having", "limit"):
+        if node.args.get(name) is not None:
+            yield _drop(name)
+
+
+def _drop(name: str) -> _Change:
+    def change(node: exp.Expression) -> None:
+        node.set(name, None)
+
+    return change
+
+
+def _add_distinct(node: exp.Expression) -> None:
+    node.set("distinct", exp.Distinct())
+
+
+def _flip_arg(name: str) -> _Change:
+    def change(node: exp.Expression) -> None:
+        node.set(name, not node.args.get(name))
+
+    return change
+
+
+def _join_changes(node: exp.Join) -> Iterator[_Change]:
+    def outer(join: exp.Expression) -> None:
+        join.set("kind", None)
+        join.set("side", "LEFT")
+
+    def inner(join: exp.Expression) -> None:
+        join.set("side", None)
+
+    conditioned = node.args.get("on") is not None or node.args.get("using")
+    if node.side:
+        yield inner
+    elif conditioned:
+        yield outer
+
+
+def _literal_changes(node: exp.Literal) -> Iterator[_Change]:
+    if node.is_string:
+        yield lambda literal: literal.replace(exp.Literal.string(f"{literal.name}x")) and None
+        if node.name.swapcase() != node.name:
+            yield lambda literal: (
+                literal.replace(exp.Literal.string(literal.name.swapcase())) and None
+            )
+    elif node.name.isdigit():
+        yield lambda literal: (
+            literal.replace(exp.Literal.number(int(literal.name) + 1)) and None
+        )
+
+
+def _count_changes(node: exp.Count) -> Iterator[_Change]:
+    def undistinct(count: exp.Expression) -> None:
+        count.set("this", count.this.expressions[0])
+
+    def distinct(count: exp.Expression) -> None:
+        count.set("this", exp.Distinct(expressions=[count.this]))
+
+    def star(count: exp.Expression) -> None:
+        count.set("this", exp.Star())
+
+    if isinstance(node.this, exp.Distinct):
+        if len(node.this.expressions) == 1:
+            yield undistinct
+    elif isinstance(node.this, exp.Column):
+        yield distinct
+        yield star
+
+
+def _narrow_between(node: exp.Expression) -> exp.Expression | None:
+    low = exp.GT(this=node.this.copy(), expression=node.args["low"].copy())
+    high = exp.LT(this=node.this.copy(), expression=node.args["high"].copy())
+    return _put(node, exp.paren(exp.and_(low, high)))
+
+
+def _unwrap(node: exp.Expression) -> exp.Expression | None:
+    return _put(node, node.this.copy())

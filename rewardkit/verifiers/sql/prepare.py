@@ -1,0 +1,259 @@
+"""What is made once for a reference: databases, what it gives on them, and how strong they are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sqlglot import exp
+
+from rewardkit.verifiers.sql.clues import Clues, merge_clues, read_clues
+from rewardkit.verifiers.sql.dialects import Route, open_engine, route
+from rewardkit.verifiers.sql.engines.base import Data, Engine, QueryError, Result, Store
+from rewardkit.verifiers.sql.generate import Generator, recipe
+from rewardkit.verifiers.sql.guard import parse_trusted
+from rewardkit.verifiers.sql.mutants import mutate
+from rewardkit.verifiers.sql.ordering import Ordering, expect, read_ordering
+from rewardkit.verifiers.sql.reference import Policy, Task
+from rewardkit.verifiers.sql.results import Expected, Group, compare
+from rewardkit.verifiers.sql.settings import Settings
+
+__all__ = ["Bench", "Prepared", "Reference", "Strength", "prepare"]
+
+_KEPT = 32
+_REFERENCE_STEPS = 2_000_000
+"""Of SQLite's machine, for a reference on one generated database."""
+_MUTANT_STEPS = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One acceptable query."""
+
+    sql: str
+    """As the engine runs it."""
+    tree: exp.Expression | None
+    ordering: Ordering
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One database, and what each reference gives on it."""
+
+    name: str
+    store: Store
+    data: Data | None
+    """None for the given rows."""
+    expected: tuple[Expected | None, ...]
+    """None where a reference fails there, or leaves open what it gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """How well the databases tell the reference from its mutants."""
+
+    mutants: int = 0
+    killed: int = 0
+    by_given: int = 0
+    """Those that the given rows alone kill."""
+
+    @property
+    def score(self) -> float:
+        """Share of the mutants that die; equivalent ones among them count as alive."""
+        return self.killed / self.mutants if self.mutants else 0.0
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A task that predictions can be run against."""
+
+    task: Task
+    way: Route
+    engine: Engine
+    references: tuple[Reference, ...]
+    given: Bench
+    backwards: Store | None
+    """The given rows in another order, where the reference gives the same there."""
+    generated: list[Bench]
+    strength: Strength
+    clues: Clues
+    steps: int = 0
+    _extra: dict[Clues, list[Bench]] = field(default_factory=dict)
+
+    def extra(self, clues: Clues, count: int, settings: Settings) -> list[Bench]:
+        """Returns databases around constants that only a prediction has; the last few are kept."""
+        known = self._extra.get(clues)
+        if known is None:
+            if len(self._extra) >= 8:
+                for bench in self._extra.pop(next(iter(self._extra))):
+                    bench.store.close()
+            made = _make(self, merge_clues([self.clues, clues]), range(1, 3 * count), settings)
+            known = self._extra[clues] = [bench for bench, _ in zip(made, range(count))]
+        return known
+
+
+@lru_cache(maxsize=_KEPT)
+def prepare(task: Task, settings: Settings) -> Prepared:
+    """Returns what predictions are run against. Equal tasks are prepared once in a process.
+
+    Raises:
+        QueryError: the schema, the rows or a reference do not run.
+    """
+    way = route(task)
+    engine = open_engine(task, way)
+    references = tuple(_read_reference(sql, way) for sql in task.sql)
+    columns = engine.schema.column_names()
+    clues = merge_clues(read_clues(r.tree, columns) for r in references)
+    store = engine.given()
+    results = [
+        store.run(r.sql, settings.limits(steps=None), trusted=True) for r in references
+    ]
+    expected: list[Expected | None] = [
+        _expect(store, r, result, task.policy, settings)
+        for r, result in zip(references, results, strict=True)
+    ]
+    if task.expected is not None:
+        expected.append(_expected_rows(task))
+    store.close()
+    given = Bench("given rows", engine.given(), None, tuple(expected))
+    prepared = Prepared(
+        task, way, engine, references, given, None, [], Strength(), clues,
+        max((r.steps for r in results), default=0),
+    )  # fmt: skip
+    prepared.backwards = _backwards(prepared, settings)
+    if engine.schema.tables and references and settings.databases:
+        numbers = range(settings.databases)
+        prepared.generated = list(_make(prepared, clues, numbers, settings))
+        if settings.strength:
+            prepared.strength = _measure(prepared, settings)
+    return prepared
+
+
+def _read_reference(sql: str, way: Route) -> Reference:
+    tree = parse_trusted(sql, way.source)
+    if way.transpiled:
+        if tree is None:
+            raise QueryError("syntax", f"the reference cannot be read as {way.source}")
+        sql = tree.sql(dialect=way.target)
+        tree = parse_trusted(sql, way.target)
+    return Reference(sql, tree, read_ordering(tree, way.target))
+
+
+def _expect(
+    store: Store, reference: Reference, result: Result, policy: Policy, settings: Settings
+) -> Expected:
+    limits = settings.limits(steps=None)
+    return expect(
+        result, reference.ordering, policy, lambda sql: store.run(sql, limits, trusted=True)
+    )
+
+
+def _expected_rows(task: Task) -> Expected:
+    rows = list(task.expected or ())
+    width = len(rows[0]) if rows else 0
+    result = Result(tuple(f"column {i}" for i in range(width)), rows)
+    if task.policy.order_matters:
+        return Expected(result, True, tuple(Group([row], 1) for row in rows))
+    return Expected(result, False, (Group(rows, len(rows)),))
+
+
+def _backwards(prepared: Prepared, settings: Settings) -> Store | None:
+    """Returns the given rows in another order, unless a reference leaves its result to the order."""
+    store = prepared.given.store.reversed()
+    if store is None:
+        return None
+    limits = settings.limits(steps=None)
+    for reference, expected in zip(prepared.references, prepared.given.expected, strict=False):
+        try:
+            found = store.run(reference.sql, limits, trusted=True)
+        except QueryError:
+            return None
+        if expected is None or compare(expected, found, prepared.task.policy) is not None:
+            store.close()
+            return None
+    return store
+
+
+def _make(
+    prepared: Prepared, clues: Clues, numbers: Sequence[int], settings: Settings
+) -> Iterator[Bench]:
+    """Yields generated databases on which at least one reference has a determined result."""
+    generator = Generator(prepared.engine.schema, prepared.engine.samples(), clues)
+    for number in numbers:
+        try:
+            store, data = prepared.engine.generated(generator.make(number))
+        except QueryError:
+            continue
+        expected = tuple(
+            _determined(store, reference, prepared.task.policy, settings)
+            for reference in prepared.references
+        )
+        if any(e is not None for e in expected):
+            yield Bench(recipe(number).name, store, data, expected)
+        else:
+            store.close()
+
+
+def _determined(
+    store: Store, reference: Reference, policy: Policy, settings: Settings
+) -> Expected | None:
+    limits = settings.limits(steps=_REFERENCE_STEPS)
+    try:
+        result = store.run(reference.sql, limits, trusted=True)
+        expected = _expect(store, reference, result, policy, settings)
+        other = store.reversed()
+        if other is None:
+            return expected
+        try:
+            again = other.run(reference.sql, limits, trusted=True)
+        finally:
+            other.close()
+    except QueryError:
+        return None
+    return expected if compare(expected, again, policy) is None else None
+
+
+def _measure(prepared: Prepared, settings: Settings) -> Strength:
+    """Returns how many mutants die, and adds databases that kill what the first ones leave alive."""
+    reference = prepared.references[0]
+    dialect = prepared.way.target
+    limits = settings.limits(steps=_MUTANT_STEPS)
+    most = 40 if dialect == "sqlite" else 12
+    alive = [sql for sql in mutate(reference.tree, dialect)[:most]]
+    alive = [sql for sql in alive if _runs(prepared.given, sql, settings)]
+    count = len(alive)
+    alive = [sql for sql in alive if not _kills(prepared, prepared.given, sql, settings)]
+    by_given = count - len(alive)
+    for bench in prepared.generated:
+        alive = [sql for sql in alive if not _kills(prepared, bench, sql, settings)]
+    if alive and dialect == "sqlite":
+        more = range(settings.databases, 2 * settings.databases)
+        for bench in _make(prepared, prepared.clues, more, settings):
+            left = [sql for sql in alive if not _kills(prepared, bench, sql, settings)]
+            if len(left) < len(alive):
+                prepared.generated.append(bench)
+            else:
+                bench.store.close()
+            alive = left
+            if not alive:
+                break
+    del limits
+    return Strength(count, count - len(alive), by_given)
+
+
+def _runs(bench: Bench, sql: str, settings: Settings) -> bool:
+    try:
+        bench.store.run(sql, settings.limits(steps=_MUTANT_STEPS), trusted=True)
+    except QueryError:
+        return False
+    return True
+
+
+def _kills(prepared: Prepared, bench: Bench, sql: str, settings: Settings) -> bool:
+    expected = bench.expected[0]
+    if expected is None:
+        return False
+    try:
+        found = bench.store.run(sql, settings.limits(steps=_MUTANT_STEPS), trusted=True)
+    except QueryError:
+        return True
+    return compare(expected, found, prepared.task.policy) is not None
