@@ -13,6 +13,7 @@ from rewardkit.verifiers.sql.values import Domain, make_domain
 __all__ = ["Generator", "Recipe", "recipe"]
 
 _MAX_ROWS = 60
+_LEADING = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class _Filling:
         self._recipe = recipe
         self._dice = dice
         self._rows: dict[str, list[dict[str, Any]]] = {}
-        self._pools: dict[tuple[str, str], list[Any]] = {}
+        self._pools: dict[tuple[str, str], tuple[list[Any], list[Any]]] = {}
 
     def data(self) -> Data:
         for table in self._generator.schema.tables:
@@ -235,24 +236,24 @@ class _Filling:
                 rows = earlier[-1:]
             if rows:
                 return self._dice.choice(self._narrow(rows))[soft[1]]
-        return self._dice.choice(self._pool(table, column))
+        focus, plain = self._pool(table, column)
+        if focus and (not plain or self._dice.random() < self._recipe.focus):
+            return self._dice.choice(focus)
+        return self._dice.choice(plain or [0])
 
-    def _pool(self, table: Table, column: Column) -> list[Any]:
-        """Returns the values that this database has of a column."""
+    def _pool(self, table: Table, column: Column) -> tuple[list[Any], list[Any]]:
+        """Returns the values that this database has of a column: around constants, and others."""
         known = self._pools.get((table.name, column.name))
-        if known is not None:
-            return known
-        domain = self._generator.domain(table, column)
-        width = self._recipe.width or len(domain.focus) + len(domain.plain)
-        focus = self._sample(domain.focus, round(width * self._recipe.focus))
-        plain = self._sample(domain.plain, width - len(focus))
-        # As many draws of the one as of the other, whatever their numbers.
-        share = self._recipe.focus if focus and plain else 1.0
-        weight = max(1, round(share / max(1e-9, 1 - share))) if share < 1 else 1
-        pool = (focus or plain) * weight + plain if focus else plain
-        pool = pool or focus or list(domain.plain) or [0]
-        self._pools[table.name, column.name] = pool
-        return pool
+        if known is None:
+            domain = self._generator.domain(table, column)
+            width = self._recipe.width or len(domain.focus) + len(domain.plain)
+            # The constants themselves come first in a domain, and are in most databases.
+            few = max(1, round(width * self._recipe.focus))
+            first = list(domain.focus[:1]) if self._dice.random() < _LEADING else []
+            focus = first + self._sample(domain.focus[len(first) :], few - len(first))
+            plain = self._sample(domain.plain, max(1, width - len(focus)))
+            known = self._pools[table.name, column.name] = (focus, plain)
+        return known
 
     def _sample(self, values: Sequence[Any], count: int) -> list[Any]:
         return self._dice.sample(list(values), min(max(count, 0), len(values)))

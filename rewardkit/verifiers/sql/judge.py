@@ -25,6 +25,8 @@ REASONS = {
     "timeout": Reason.TIMEOUT,
     "memory": Reason.MEMORY,
     "row_cap": Reason.OUTPUT_LIMIT,
+    "engine_crash": Reason.CRASH,
+    "engine": Reason.ENGINE_FAILURE,
     "wrong_rows": Reason.MISMATCH,
     "wrong_columns": Reason.MISMATCH,
     "wrong_order": Reason.MISMATCH,
@@ -36,9 +38,9 @@ REASONS = {
 }
 """What `evidence["why"]` says, and the reason of the verdict."""
 
-_UNPAID = ("unsafe", "several_statements", "timeout", "memory", "row_cap", "syntax")
+_UNPAID = ("unsafe", "several_statements", "timeout", "memory", "row_cap", "syntax", "engine_crash")
 _CHEATS = {"constants_only", "catalogue_read"}
-_ENDINGS = ("timeout", "memory", "row_cap", "unsafe")
+_ENDINGS = ("timeout", "memory", "row_cap", "unsafe", "engine_crash")
 """Failures that are named as they are, whatever database they are met on."""
 
 
@@ -91,6 +93,10 @@ def grade(task: Task, sql: str, settings: Settings) -> Verdict:
             signals.append("table_not_read")
     if failure is None:
         return _passed(trial, signals)
+    if failure.why in ("memory", "engine_crash"):
+        prepare.cache_clear()  # what it left behind in the engine must not meet the next query
+    if failure.why == "engine":
+        return verdict_of("engine", trial.tier, failure.detail, score=None)
     return _failed(trial, failure, signals)
 
 

@@ -31,8 +31,18 @@ _SWAPS: dict[type[exp.Expression], tuple[type[exp.Expression], ...]] = {
 }
 
 
-def mutate(tree: exp.Expression | None, dialect: str) -> list[str]:
+def mutate(
+    tree: exp.Expression | None, dialect: str, *, keys: frozenset[str] = frozenset()
+) -> list[str]:
     """Returns mutants as SQL, each with one change, without repeats and without the original.
+
+    Changes that cannot matter are left out where that is easy to see: DISTINCT where rows have a
+    key or only their existence counts.
+
+    Args:
+        tree: the reference; None has no mutants.
+        dialect: in which they are written.
+        keys: columns that are unique in their tables, in lower case.
 
     >>> import sqlglot
     >>> mutate(sqlglot.parse_one("SELECT a FROM t WHERE a > 1"), "sqlite")[:2]
@@ -44,7 +54,7 @@ def mutate(tree: exp.Expression | None, dialect: str) -> list[str]:
     found: dict[str, None] = {}
     count = sum(1 for _ in tree.walk())
     for place in range(count):
-        for change in _changes(_node(tree, place)):
+        for change in _changes(_node(tree, place), keys):
             copy = tree.copy()
             made = change(_node(copy, place))
             found[(copy if made is None else made).sql(dialect=dialect)] = None
@@ -59,11 +69,11 @@ def _node(tree: exp.Expression, place: int) -> exp.Expression:
     return next(node for i, node in enumerate(tree.walk()) if i == place)
 
 
-def _changes(node: exp.Expression) -> Iterator[_Change]:
+def _changes(node: exp.Expression, keys: frozenset[str]) -> Iterator[_Change]:
     for other in _SWAPS.get(type(node), ()):
         yield _replace_by(other)
     if isinstance(node, exp.Select):
-        yield from _select_changes(node)
+        yield from _select_changes(node, keys)
     elif isinstance(node, exp.Join):
         yield from _join_changes(node)
     elif isinstance(node, exp.SetOperation):
@@ -98,14 +108,28 @@ def _put(node: exp.Expression, other: exp.Expression) -> exp.Expression | None:
     return None
 
 
-def _select_changes(node: exp.Select) -> Iterator[_Change]:
+def _select_changes(node: exp.Select, keys: frozenset[str]) -> Iterator[_Change]:
     if node.args.get("distinct"):
         yield _drop("distinct")
-    elif node.args.get("group") or not all(one.find(exp.AggFunc) for one in node.expressions):
-        yield _add_distinct  # one row of totals has no repeats
+    elif _may_repeat(node, keys):
+        yield _add_distinct
     for name in ("where", "having", "limit"):
         if node.args.get(name) is not None:
             yield _drop(name)
+
+
+def _may_repeat(node: exp.Select, keys: frozenset[str]) -> bool:
+    """Returns False if a SELECT surely gives no row twice, or if twice is as good as once."""
+    if node.args.get("group") or all(one.find(exp.AggFunc) for one in node.expressions):
+        return False
+    above = node.parent
+    if isinstance(above, exp.In | exp.Exists) or isinstance(above, exp.SetOperation):
+        return False
+    if isinstance(above, exp.Subquery) and not isinstance(above.parent, exp.From | exp.Join):
+        return False
+    alone = not node.args.get("joins") and isinstance(node.args.get("from_"), exp.From)
+    outputs = {one.unalias().name.lower() for one in node.expressions}
+    return not (alone and outputs & keys)
 
 
 def _drop(name: str) -> _Change:

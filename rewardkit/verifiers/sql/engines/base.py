@@ -41,7 +41,8 @@ class QueryError(Exception):
     """A query that did not end with rows.
 
     Args:
-        kind: unsafe, several_statements, syntax, unknown_name, runtime, timeout, row_cap, memory.
+        kind: unsafe, several_statements, syntax, unknown_name, runtime, timeout, row_cap, memory,
+            engine_crash (it died of the query), engine (it is not there), schema.
         message: one line, as the engine puts it.
     """
 

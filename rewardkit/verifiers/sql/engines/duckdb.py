@@ -25,6 +25,8 @@ _SAMPLES = 50
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (duckdb.InterruptException, "timeout"),
     (duckdb.OutOfMemoryException, "memory"),
+    (duckdb.FatalException, "engine_crash"),
+    (duckdb.InternalException, "engine_crash"),
     (duckdb.PermissionException, "unsafe"),
     (duckdb.ParserException, "syntax"),
     (duckdb.SyntaxException, "syntax"),
@@ -50,17 +52,17 @@ class DuckdbEngine:
         self._ddl = schema
         self._count = 0
         try:
-            self._connection = duckdb.connect(
+            self.connection = duckdb.connect(
                 database or ":memory:", read_only=database is not None, config=_CONFIG
             )
-            self._connection.execute("SET TimeZone = 'UTC'")
+            self.connection.execute("SET TimeZone = 'UTC'; SET lock_configuration = true")
             self._home = self._one("SELECT current_schema()")
             if database is None:
                 self._home = self._open_schema()
-                self._connection.execute(f"{schema};\n{rows}")
-            self.schema = _read_schema(self._connection, self._home)
+                self.connection.execute(f"{schema};\n{rows}")
+            self.schema = _read_schema(self.connection, self._home)
             self._given_samples = {
-                table.name: self._connection.execute(
+                table.name: self.connection.execute(
                     f"SELECT * FROM {_quote(table.name)} LIMIT {_SAMPLES}"
                 ).fetchall()
                 for table in self.schema.tables
@@ -71,7 +73,28 @@ class DuckdbEngine:
 
     def given(self) -> "DuckdbStore":
         """Returns the data of the reference."""
-        return DuckdbStore(self._connection, self._home)
+        return DuckdbStore(self, self._home)
+
+    def backwards(self, name: str) -> "DuckdbStore":
+        """Returns a copy of a store's schema whose rows were inserted in the other order."""
+        if not self._writable:
+            raise QueryError("schema", "a database file has no DDL to make another one from")
+        other = self._open_schema()
+        self.connection.execute(self._ddl)
+        waiting = list(self.schema.tables)
+        while waiting:  # parents first, as constraints are checked at once
+            names = {table.name for table in waiting}
+            ready = [
+                t for t in waiting if not any(k.parent in names - {t.name} for k in t.foreign)
+            ] or waiting
+            for table in ready:
+                order = "" if any(k.parent == table.name for k in table.foreign) else "DESC"
+                self.connection.execute(
+                    f"INSERT INTO {_quote(table.name)} "
+                    f"SELECT * FROM {_quote(name)}.{_quote(table.name)} ORDER BY rowid {order}"
+                )
+                waiting.remove(table)
+        return DuckdbStore(self, other, scratch=True)
 
     def generated(self, data: Data, /) -> tuple["DuckdbStore", Data]:
         """Returns a store with those rows that the constraints allow, and these rows."""
@@ -79,11 +102,11 @@ class DuckdbEngine:
             raise QueryError("schema", "a database file has no DDL to make another one from")
         try:
             name = self._open_schema()
-            self._connection.execute(self._ddl)
+            self.connection.execute(self._ddl)
             kept = {t.name: self._insert(t, data.get(t.name, ())) for t in self.schema.tables}
         except duckdb.Error as error:
             raise QueryError("schema", f"generated rows: {error}") from None
-        return DuckdbStore(self._connection, name, scratch=True), kept
+        return DuckdbStore(self, name, scratch=True), kept
 
     def samples(self) -> Data:
         """Returns some given rows of each table."""
@@ -91,12 +114,12 @@ class DuckdbEngine:
 
     def close(self) -> None:
         """Closes the connection of all stores."""
-        self._connection.close()
+        self.connection.close()
 
     def _open_schema(self) -> str:
         self._count += 1
         name = f"rewardkit_{self._count}"
-        self._connection.execute(f"CREATE SCHEMA {name}; USE {name}")
+        self.connection.execute(f"CREATE SCHEMA {name}; USE {name}")
         return name
 
     def _insert(self, table: Table, rows: Sequence[Row]) -> list[Row]:
@@ -107,30 +130,29 @@ class DuckdbEngine:
         into = f"INSERT INTO {_quote(table.name)} ({names}) VALUES "
         try:
             every = ", ".join([marks] * len(rows))
-            self._connection.execute(into + every, [value for row in rows for value in row])
+            self.connection.execute(into + every, [value for row in rows for value in row])
             return list(rows)
         except duckdb.Error:  # a row breaks a constraint: one at a time tells which
             kept = []
             for row in rows:
                 try:
-                    self._connection.execute(into + marks, list(row))
+                    self.connection.execute(into + marks, list(row))
                 except duckdb.Error:
                     continue
                 kept.append(row)
             return kept
 
     def _one(self, sql: str) -> Any:  # noqa: ANN401
-        row = self._connection.execute(sql).fetchone()
+        row = self.connection.execute(sql).fetchone()
         return row[0] if row else None
 
 
 class DuckdbStore:
     """One schema of a DuckDB connection; queries run in transactions that may only read."""
 
-    def __init__(
-        self, connection: duckdb.DuckDBPyConnection, name: str, *, scratch: bool = False
-    ) -> None:
-        self._connection = connection
+    def __init__(self, engine: DuckdbEngine, name: str, *, scratch: bool = False) -> None:
+        self._engine = engine
+        self._connection = engine.connection
         self._name = name
         self._scratch = scratch
 
@@ -164,8 +186,11 @@ class DuckdbStore:
         return Result(tuple(column[0] for column in cursor.description or ()), rows)
 
     def reversed(self) -> Store | None:
-        """Returns None: DuckDB has no switch for it."""
-        return None
+        """Returns a copy whose rows were inserted in the other order."""
+        try:
+            return self._engine.backwards(self._name)
+        except (duckdb.Error, QueryError):
+            return None
 
     def close(self) -> None:
         """Drops a generated schema."""
