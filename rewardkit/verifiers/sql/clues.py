@@ -58,7 +58,7 @@ def merge_clues(clues: Iterable[Clues]) -> Clues:
     )
 
 
-def read_clues(tree: exp.Expression | None, columns: frozenset[str]) -> Clues:
+def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
     """Returns what a query says.
 
     Args:
@@ -87,9 +87,7 @@ def read_clues(tree: exp.Expression | None, columns: frozenset[str]) -> Clues:
     )
 
 
-def _constants(
-    tree: exp.Expression, columns: frozenset[str]
-) -> Iterable[tuple[exp.Expression, Constant]]:
+def _constants(tree: exp.Expr, columns: frozenset[str]) -> Iterable[tuple[exp.Expr, Constant]]:
     for node in tree.find_all(exp.Literal, exp.Column):
         if isinstance(node, exp.Column):
             quoted = isinstance(node.this, exp.Identifier) and node.this.quoted and not node.table
@@ -103,14 +101,13 @@ def _constants(
                 yield node, -number if isinstance(node.parent, exp.Neg) else number
 
 
-def _texts(node: exp.Expression) -> list[str]:
+def _texts(node: exp.Expr) -> list[str]:
     text = node.name[:_MAX_TEXT]
     above = node.parent
     if isinstance(above, _PATTERNS) and above.expression is node:
         many, one = ("*", "?") if isinstance(above, exp.Glob) else ("%", "_")
         return [
-            text.replace(many, a).replace(one, b)
-            for a, b in (("", "x"), ("x", "0"), (" y", "y"))
+            text.replace(many, a).replace(one, b) for a, b in (("", "x"), ("x", "0"), (" y", "y"))
         ]
     return [text]
 
@@ -124,9 +121,9 @@ def _number(text: str) -> int | float | None:
         return None
 
 
-def _comparison(node: exp.Expression) -> exp.Expression | None:
+def _comparison(node: exp.Expr) -> exp.Expr | None:
     """Returns the comparison that a constant stands in, or else the call or sum around it."""
-    around: exp.Expression | None = None
+    around: exp.Expr | None = None
     above = node.parent
     while above is not None and not isinstance(above, exp.Query):
         if isinstance(above, _COMPARISONS):
@@ -137,25 +134,26 @@ def _comparison(node: exp.Expression) -> exp.Expression | None:
     return around
 
 
-def _counts_rows(node: exp.Expression, place: exp.Expression | None) -> bool:
+def _counts_rows(node: exp.Expr, place: exp.Expr | None) -> bool:
     if isinstance(place, exp.Limit | exp.Offset):
         return True
     if place is None:
         return False
-    # A number compared with a bare name may be that of a row: `n >= 3` outside, COUNT(*) AS n inside.
-    return place.find(*_COUNTS) is not None or isinstance(
-        place, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ
-    ) and isinstance(node, exp.Literal)
+    # `n >= 3` outside may speak of a COUNT(*) AS n inside.
+    return place.find(*_COUNTS) is not None or (
+        isinstance(place, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ)
+        and isinstance(node, exp.Literal)
+    )
 
 
-def _names(place: exp.Expression | None, columns: frozenset[str]) -> set[str]:
+def _names(place: exp.Expr | None, columns: frozenset[str]) -> set[str]:
     if place is None:
         return set()
     found = {column.name.lower() for column in place.find_all(exp.Column)}
     return found & columns
 
 
-def _read_links(tree: exp.Expression, columns: frozenset[str]) -> frozenset[tuple[str, str]]:
+def _read_links(tree: exp.Expr, columns: frozenset[str]) -> frozenset[tuple[str, str]]:
     links: set[tuple[str, str]] = set()
     for node in tree.find_all(*_COMPARISONS):
         names = sorted(_names(node, columns))[:4]

@@ -229,8 +229,4 @@ class _Matching:
         reach = self._tolerance * max(1.0, abs(first)) * 2 if math.isfinite(first) else 0.0
         low = bisect.bisect_left(self._firsts, first - reach)
         high = bisect.bisect_right(self._firsts, first + reach)
-        return [
-            i
-            for i in range(low, high)
-            if _all_close(self._whole[i], numbers, self._tolerance)
-        ]
+        return [i for i in range(low, high) if _all_close(self._whole[i], numbers, self._tolerance)]

@@ -37,7 +37,7 @@ class Route:
 
 def route(task: Task) -> Route:
     """Returns where a task runs: in its own engine, or translated in one that is here."""
-    if task.dialect == "sqlite" or task.database is not None and task.dialect != "duckdb":
+    if task.dialect == "sqlite" or (task.database is not None and task.dialect != "duckdb"):
         return Route(task.dialect, "sqlite")
     if task.dialect == "postgres" and task.dsn is not None:
         return Route("postgres", "postgres")
@@ -60,7 +60,7 @@ def translate_query(query: Query, way: Route) -> Query:
     except (UnsupportedError, ValueError) as error:
         raise QueryError("syntax", str(error)) from None
     except RecursionError:
-        raise QueryError("syntax", "nested too deep") from None
+        raise QueryError("too_big", "nested too deep") from None
     return replace(parse_query(text, way.target, False), comments=query.comments)
 
 

@@ -1,9 +1,10 @@
 """Which part of a completion is the query."""
 
+import bisect
 import re
 
 from rewardkit.completion import split_reasoning
-from rewardkit.fences import Extraction, FencePolicy, extract, fenced_blocks
+from rewardkit.fences import Block, Extraction, FencePolicy, extract, fenced_blocks
 from rewardkit.verdict import Reason
 
 __all__ = ["extract_sql"]
@@ -11,6 +12,7 @@ __all__ = ["extract_sql"]
 _TAGS = ("sql", "sqlite", "sqlite3", "postgresql", "postgres", "psql", "mysql", "duckdb", "tsql")
 _POLICY = FencePolicy(tags=_TAGS)
 _INLINE = re.compile(r"```[ \t]*(?:(?:sql\w*|postgres\w*|mysql|duckdb)\b)?(.*?)```", re.S | re.I)
+_LINE_FENCE = re.compile(r"^[ \t>]*```[^`\n]*$", re.M)
 _ANSWER = re.compile(r"<(/?)(?:answer|sql)>", re.I)
 
 
@@ -33,7 +35,7 @@ def extract_sql(text: str, *, max_chars: int) -> Extraction:
     found = _from_fences(final if inner is None else inner)
     if found.program is None:
         return found
-    program = found.program.strip()
+    program = found.program.strip().rstrip("; \t\n")
     if not program:
         return Extraction(None, Reason.NO_ANSWER, "the answer is empty")
     if len(program) > max_chars:
@@ -42,12 +44,12 @@ def extract_sql(text: str, *, max_chars: int) -> Extraction:
 
 
 def _answer_element(final: str) -> tuple[str | None, Extraction | None]:
-    blocks = fenced_blocks(final)
-    tags = [
-        tag
-        for tag in _ANSWER.finditer(final)
-        if not any(block.start <= tag.start() < block.end and block.closed for block in blocks)
-    ]
+    tags = list(_ANSWER.finditer(final))
+    if not tags:
+        return None, None
+    blocks = [block for block in fenced_blocks(final) if block.closed]
+    starts = [block.start for block in blocks]
+    tags = [tag for tag in tags if not _inside(tag.start(), blocks, starts)]
     # The text of an answer may itself begin with a fence on the line of the tag, which the search
     # for blocks does not see; so tags are paired from the last one backwards.
     opening = next((i for i in range(len(tags) - 1, -1, -1) if not tags[i][1]), None)
@@ -58,10 +60,15 @@ def _answer_element(final: str) -> tuple[str | None, Extraction | None]:
     return final[tags[opening].end() : tags[opening + 1].start()], None
 
 
+def _inside(place: int, blocks: list[Block], starts: list[int]) -> bool:
+    before = bisect.bisect_right(starts, place) - 1
+    return before >= 0 and place < blocks[before].end
+
+
 def _from_fences(text: str) -> Extraction:
     # A fence may stand right behind a tag or a blank; to be one it has to begin a line.
     found = extract(text.lstrip(), _POLICY)
-    if "```" not in text or fenced_blocks(text.lstrip()):
+    if "```" not in text or _LINE_FENCE.search(text.lstrip()):
         return found
     inline = _INLINE.findall(text)
     return Extraction(inline[-1]) if inline else found

@@ -133,14 +133,17 @@ class _Filling:
         for table in self._generator.schema.tables:
             self._fill(table)
         return {
-            table.name: [tuple(row[c.name] for c in table.columns) for row in self._rows[table.name]]
+            table.name: [
+                tuple(row[c.name] for c in table.columns) for row in self._rows[table.name]
+            ]
             for table in self._generator.schema.tables
         }
 
     def _fill(self, table: Table) -> None:
         if table.name in self._rows:
             return
-        self._rows[table.name] = rows = []
+        rows: list[dict[str, Any]] = []
+        self._rows[table.name] = rows
         for key in table.foreign:
             parent = self._generator.schema.find(key.parent)
             if parent is not None:
@@ -151,9 +154,7 @@ class _Filling:
                 row = self._row(table, number, rows, attempt)
                 made = [tuple(row[name] for name in key) for key in table.keys]
                 # NULL in a key repeats as often as it likes.
-                taken = any(
-                    None not in k and k in old for k, old in zip(made, seen, strict=True)
-                )
+                taken = any(None not in k and k in old for k, old in zip(made, seen, strict=True))
                 if not taken:
                     for k, old in zip(made, seen, strict=True):
                         old.add(k)
@@ -191,7 +192,7 @@ class _Filling:
     ) -> dict[str, Any]:
         columns = {c.name.lower(): c for c in table.columns}
         own = [columns[name.lower()] for name in key.columns if name.lower() in columns]
-        parents = self._rows.get(self._named(key.parent), [])
+        parents: Sequence[dict[str, Any]] = self._rows.get(self._named(key.parent), [])
         nullable = all(c.nullable for c in own)
         if self._recipe.chain and key.parent.lower() == table.name.lower():
             parents = earlier[-1:]
@@ -221,7 +222,9 @@ class _Filling:
         if column.kind in ("int", "real"):
             if self._recipe.shift:
                 number += 1 + max((v for v in domain.focus if 0 <= v < 1000), default=0)
-            return number + 1 + self._dice.randrange(3) * (attempt > 0 or self._recipe.width is None)
+            return (
+                number + 1 + self._dice.randrange(3) * (attempt > 0 or self._recipe.width is None)
+            )
         plain = [*domain.plain, *focus]
         if attempt < 4 and plain:
             return self._dice.choice(plain)

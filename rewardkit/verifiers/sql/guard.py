@@ -51,7 +51,7 @@ class Query:
     """One query that was parsed."""
 
     sql: str
-    tree: exp.Expression | None
+    tree: exp.Expr | None
     """None where the engine alone can read it."""
     comments: tuple[str, ...] = field(default=())
 
@@ -67,9 +67,9 @@ def parse_query(sql: str, dialect: str, own_guard: bool) -> Query:
             cannot parse is left to it.
 
     Raises:
-        QueryError: several_statements, unsafe or syntax.
+        QueryError: several_statements, unsafe, syntax or too_big.
     """
-    _check_depth(sql)
+    _check_text(sql)
     logging.getLogger("sqlglot").disabled = True  # it logs whole statements that it cannot parse
     try:
         trees = [t for t in sqlglot.parse(sql, read=dialect) if t is not None]
@@ -80,14 +80,14 @@ def parse_query(sql: str, dialect: str, own_guard: bool) -> Query:
             raise QueryError("syntax", "not a query") from None
         raise QueryError("syntax", str(error)) from None
     except RecursionError:
-        raise QueryError("syntax", "nested too deep") from None
+        raise QueryError("too_big", "nested too deep") from None
     try:
         return _check_trees(sql, trees, dialect)
     except RecursionError:
-        raise QueryError("syntax", "nested too deep") from None
+        raise QueryError("too_big", "nested too deep") from None
 
 
-def parse_trusted(sql: str, dialect: str) -> exp.Expression | None:
+def parse_trusted(sql: str, dialect: str) -> exp.Expr | None:
     """Returns the tree of a reference, or None if sqlglot cannot parse it."""
     logging.getLogger("sqlglot").disabled = True
     try:
@@ -96,7 +96,7 @@ def parse_trusted(sql: str, dialect: str) -> exp.Expression | None:
         return None
 
 
-def _check_trees(sql: str, trees: list[exp.Expression], dialect: str) -> Query:
+def _check_trees(sql: str, trees: list[exp.Expr], dialect: str) -> Query:
     trees = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
     if not trees:
         raise QueryError("syntax", "no statement")
@@ -111,13 +111,13 @@ def _check_trees(sql: str, trees: list[exp.Expression], dialect: str) -> Query:
     denied = _DENIED.get(dialect)
     for count, node in enumerate(tree.walk()):
         if count > _MAX_NODES:
-            raise QueryError("syntax", "a query of too many parts")
+            raise QueryError("too_big", "a query of too many parts")
         comments += node.comments or ()
         _check_node(node, denied)
     return Query(sql, tree, tuple(comments))
 
 
-def _check_node(node: exp.Expression, denied: re.Pattern[str] | None) -> None:
+def _check_node(node: exp.Expr, denied: re.Pattern[str] | None) -> None:
     if isinstance(node, _WRITES):
         raise QueryError("unsafe", f"{node.key.upper()} inside the query")
     if denied is not None and isinstance(node, exp.Func):
@@ -132,15 +132,15 @@ def _check_node(node: exp.Expression, denied: re.Pattern[str] | None) -> None:
             raise QueryError("unsafe", "reads a file")
 
 
-def _check_depth(sql: str) -> None:
-    if "\0" in sql:
-        raise QueryError("syntax", "a NUL character")
+def _check_text(sql: str) -> None:
+    if "\0" in sql or (not sql.isascii() and any("\ud800" <= sign <= "\udfff" for sign in sql)):
+        raise QueryError("syntax", "a NUL character or half of a character")
     depth = deepest = 0
     for sign in re.findall(r"[()]|\bcase\b|\bend\b", sql, re.I):
         depth += 1 if sign in "(" or sign.lower() == "case" else -1
         deepest = max(deepest, depth)
     if deepest > _MAX_DEPTH:
-        raise QueryError("syntax", f"nested deeper than {_MAX_DEPTH}")
+        raise QueryError("too_big", f"nested deeper than {_MAX_DEPTH}")
 
 
 def _skip_blank(sql: str) -> str:

@@ -11,10 +11,10 @@ __all__ = ["insert_statements"]
 
 
 def insert_statements(data: Mapping[str, Sequence[Row]]) -> str:
-    """Returns INSERT statements for the rows of each table that has any.
+    r"""Returns INSERT statements for the rows of each table that has any.
 
     >>> insert_statements({"t": [(1, "a'b", None)], "u": []})
-    'INSERT INTO "t" VALUES (1, \\'a\\'\\'b\\', NULL);'
+    'INSERT INTO "t" VALUES (1, \'a\'\'b\', NULL);'
     """
     return "\n".join(
         'INSERT INTO "{}" VALUES {};'.format(

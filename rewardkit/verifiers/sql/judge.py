@@ -7,7 +7,7 @@ from rewardkit.verifiers.sql.dialects import route, translate_query
 from rewardkit.verifiers.sql.engines.base import QueryError
 from rewardkit.verifiers.sql.guard import parse_query
 from rewardkit.verifiers.sql.partial import Credit, credit, efficiency
-from rewardkit.verifiers.sql.prepare import Prepared, prepare
+from rewardkit.verifiers.sql.prepare import Prepared, forget, prepare
 from rewardkit.verifiers.sql.reference import Task
 from rewardkit.verifiers.sql.settings import Settings
 from rewardkit.verifiers.sql.signals import find_signals, tables_of
@@ -25,6 +25,7 @@ REASONS = {
     "timeout": Reason.TIMEOUT,
     "memory": Reason.MEMORY,
     "row_cap": Reason.OUTPUT_LIMIT,
+    "too_big": Reason.SIZE_LIMIT,
     "engine_crash": Reason.CRASH,
     "engine": Reason.ENGINE_FAILURE,
     "wrong_rows": Reason.MISMATCH,
@@ -38,7 +39,10 @@ REASONS = {
 }
 """What `evidence["why"]` says, and the reason of the verdict."""
 
-_UNPAID = ("unsafe", "several_statements", "timeout", "memory", "row_cap", "syntax", "engine_crash")
+_UNPAID = (
+    *("unsafe", "several_statements", "timeout", "memory", "row_cap", "syntax", "too_big"),
+    "engine_crash",
+)
 _CHEATS = {"constants_only", "catalogue_read"}
 _ENDINGS = ("timeout", "memory", "row_cap", "unsafe", "engine_crash")
 """Failures that are named as they are, whatever database they are met on."""
@@ -87,14 +91,13 @@ def grade(task: Task, sql: str, settings: Settings) -> Verdict:
         return verdict_of("constants_only", "guard", "no table is read", signals=signals)
     trial = Trial(prepared, query, settings)
     failure = trial.failure()
-    if trial.tables is not None and tree is not None and "table_not_read" not in signals:
+    if trial.tables is not None and tree is not None and tables_of(tree, schema) - trial.tables:
         # The engine knows better what is read: a table may be named and never looked at.
-        if tables_of(tree, schema) - trial.tables:
-            signals.append("table_not_read")
+        signals = list(dict.fromkeys([*signals, "table_not_read"]))
     if failure is None:
         return _passed(trial, signals)
     if failure.why in ("memory", "engine_crash"):
-        prepare.cache_clear()  # what it left behind in the engine must not meet the next query
+        forget()  # what it left behind in the engine must not meet the next query
     if failure.why == "engine":
         return verdict_of("engine", trial.tier, failure.detail, score=None)
     return _failed(trial, failure, signals)
@@ -202,5 +205,4 @@ def _pay(trial: Trial, failure: Failure, signals: Sequence[str]) -> Credit:
         failure.bench.expected[0] if failure.bench.expected else None,
         failure.found,
         most=most,
-        tolerance=prepared.task.policy.tolerance,
     )

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 __all__ = ["mutate"]
 
-_SWAPS: dict[type[exp.Expression], tuple[type[exp.Expression], ...]] = {
+_SWAPS: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
     exp.EQ: (exp.NEQ, exp.GTE),
     exp.NEQ: (exp.EQ,),
     exp.GT: (exp.GTE, exp.LT),
@@ -31,9 +31,7 @@ _SWAPS: dict[type[exp.Expression], tuple[type[exp.Expression], ...]] = {
 }
 
 
-def mutate(
-    tree: exp.Expression | None, dialect: str, *, keys: frozenset[str] = frozenset()
-) -> list[str]:
+def mutate(tree: exp.Expr | None, dialect: str, *, keys: frozenset[str] = frozenset()) -> list[str]:
     """Returns mutants as SQL, each with one change, without repeats and without the original.
 
     Changes that cannot matter are left out where that is easy to see: DISTINCT where rows have a
@@ -62,14 +60,14 @@ def mutate(
     return list(found)
 
 
-_Change = Callable[[exp.Expression], exp.Expression | None]
+_Change = Callable[[exp.Expr], exp.Expr | None]
 
 
-def _node(tree: exp.Expression, place: int) -> exp.Expression:
+def _node(tree: exp.Expr, place: int) -> exp.Expr:
     return next(node for i, node in enumerate(tree.walk()) if i == place)
 
 
-def _changes(node: exp.Expression, keys: frozenset[str]) -> Iterator[_Change]:
+def _changes(node: exp.Expr, keys: frozenset[str]) -> Iterator[_Change]:
     for other in _SWAPS.get(type(node), ()):
         yield _replace_by(other)
     if isinstance(node, exp.Select):
@@ -86,21 +84,19 @@ def _changes(node: exp.Expression, keys: frozenset[str]) -> Iterator[_Change]:
         yield _narrow_between
     elif isinstance(node, exp.Ordered):
         yield _flip_arg("desc")
-    elif isinstance(node, exp.Not):
-        yield _unwrap
-    elif isinstance(node, exp.Coalesce):
+    elif isinstance(node, exp.Not | exp.Coalesce):
         yield _unwrap
 
 
-def _replace_by(kind: type[exp.Expression]) -> _Change:
-    def change(node: exp.Expression) -> exp.Expression | None:
+def _replace_by(kind: type[exp.Expr]) -> _Change:
+    def change(node: exp.Expr) -> exp.Expr | None:
         arguments = {k: v for k, v in node.args.items() if k in kind.arg_types}
         return _put(node, kind(**arguments))
 
     return change
 
 
-def _put(node: exp.Expression, other: exp.Expression) -> exp.Expression | None:
+def _put(node: exp.Expr, other: exp.Expr) -> exp.Expr | None:
     """Replaces a node; returns the new tree where the node was all of it."""
     if node.parent is None:
         return other
@@ -123,7 +119,7 @@ def _may_repeat(node: exp.Select, keys: frozenset[str]) -> bool:
     if node.args.get("group") or all(one.find(exp.AggFunc) for one in node.expressions):
         return False
     above = node.parent
-    if isinstance(above, exp.In | exp.Exists) or isinstance(above, exp.SetOperation):
+    if isinstance(above, exp.In | exp.Exists | exp.SetOperation):
         return False
     if isinstance(above, exp.Subquery) and not isinstance(above.parent, exp.From | exp.Join):
         return False
@@ -133,29 +129,29 @@ def _may_repeat(node: exp.Select, keys: frozenset[str]) -> bool:
 
 
 def _drop(name: str) -> _Change:
-    def change(node: exp.Expression) -> None:
+    def change(node: exp.Expr) -> None:
         node.set(name, None)
 
     return change
 
 
-def _add_distinct(node: exp.Expression) -> None:
+def _add_distinct(node: exp.Expr) -> None:
     node.set("distinct", exp.Distinct())
 
 
 def _flip_arg(name: str) -> _Change:
-    def change(node: exp.Expression) -> None:
+    def change(node: exp.Expr) -> None:
         node.set(name, not node.args.get(name))
 
     return change
 
 
 def _join_changes(node: exp.Join) -> Iterator[_Change]:
-    def outer(join: exp.Expression) -> None:
+    def outer(join: exp.Expr) -> None:
         join.set("kind", None)
         join.set("side", "LEFT")
 
-    def inner(join: exp.Expression) -> None:
+    def inner(join: exp.Expr) -> None:
         join.set("side", None)
 
     conditioned = node.args.get("on") is not None or node.args.get("using")
@@ -167,25 +163,28 @@ def _join_changes(node: exp.Join) -> Iterator[_Change]:
 
 def _literal_changes(node: exp.Literal) -> Iterator[_Change]:
     if node.is_string:
-        yield lambda literal: literal.replace(exp.Literal.string(f"{literal.name}x")) and None
+        yield _put_literal(exp.Literal.string(f"{node.name}x"))
         if node.name.swapcase() != node.name:
-            yield lambda literal: (
-                literal.replace(exp.Literal.string(literal.name.swapcase())) and None
-            )
+            yield _put_literal(exp.Literal.string(node.name.swapcase()))
     elif node.name.isdigit():
-        yield lambda literal: (
-            literal.replace(exp.Literal.number(int(literal.name) + 1)) and None
-        )
+        yield _put_literal(exp.Literal.number(int(node.name) + 1))
+
+
+def _put_literal(other: exp.Expr) -> _Change:
+    def change(node: exp.Expr) -> None:
+        node.replace(other.copy())
+
+    return change
 
 
 def _count_changes(node: exp.Count) -> Iterator[_Change]:
-    def undistinct(count: exp.Expression) -> None:
+    def undistinct(count: exp.Expr) -> None:
         count.set("this", count.this.expressions[0])
 
-    def distinct(count: exp.Expression) -> None:
+    def distinct(count: exp.Expr) -> None:
         count.set("this", exp.Distinct(expressions=[count.this]))
 
-    def star(count: exp.Expression) -> None:
+    def star(count: exp.Expr) -> None:
         count.set("this", exp.Star())
 
     if isinstance(node.this, exp.Distinct):
@@ -196,11 +195,11 @@ def _count_changes(node: exp.Count) -> Iterator[_Change]:
         yield star
 
 
-def _narrow_between(node: exp.Expression) -> exp.Expression | None:
+def _narrow_between(node: exp.Expr) -> exp.Expr | None:
     low = exp.GT(this=node.this.copy(), expression=node.args["low"].copy())
     high = exp.LT(this=node.this.copy(), expression=node.args["high"].copy())
     return _put(node, exp.paren(exp.and_(low, high)))
 
 
-def _unwrap(node: exp.Expression) -> exp.Expression | None:
+def _unwrap(node: exp.Expr) -> exp.Expr | None:
     return _put(node, node.this.copy())

@@ -34,7 +34,7 @@ class Ordering:
     """Rows after `skip`; None for all."""
 
 
-def read_ordering(tree: exp.Expression | None, dialect: str) -> Ordering:
+def read_ordering(tree: exp.Expr | None, dialect: str) -> Ordering:
     """Returns what the ORDER BY, LIMIT and OFFSET of a reference say.
 
     Args:
@@ -65,21 +65,20 @@ def read_ordering(tree: exp.Expression | None, dialect: str) -> Ordering:
     )
 
 
-def _number(node: exp.Expression | None) -> int | None:
+def _number(node: exp.Expr | None) -> int | None:
     value = node.args.get("expression") if isinstance(node, exp.Limit | exp.Offset) else None
     if isinstance(value, exp.Literal) and not value.is_string and value.name.isdigit():
         return int(value.name)
     return None
 
 
-def _add_keys(
-    query: exp.Query, ordered: list[exp.Expression]
-) -> tuple[list[int], list[int]] | None:
+def _add_keys(query: exp.Query, ordered: list[exp.Expr]) -> tuple[list[int], list[int]] | None:
     names = query.named_selects
     width = len(query.selects)
     if any(isinstance(one, exp.Star) or one.is_star for one in query.selects):
         return _add_to_star(query, ordered)
-    keys, folded = [], []
+    keys: list[int] = []
+    folded: list[int] = []
     for one in ordered:
         key = one.this if isinstance(one, exp.Ordered) else one
         if isinstance(key, exp.Collate):
@@ -97,9 +96,7 @@ def _add_keys(
     return keys, [keys[i] for i in folded]
 
 
-def _add_to_star(
-    query: exp.Query, ordered: list[exp.Expression]
-) -> tuple[list[int], list[int]] | None:
+def _add_to_star(query: exp.Query, ordered: list[exp.Expr]) -> tuple[list[int], list[int]] | None:
     """Keys behind a star: their columns are counted from the end."""
     if not isinstance(query, exp.Select) or query.args.get("distinct"):
         return None
@@ -111,9 +108,7 @@ def _add_to_star(
     return list(range(-len(keys), 0)), []
 
 
-def _place_of(
-    key: exp.Expression, names: list[str], selects: list[exp.Expression]
-) -> int | None:
+def _place_of(key: exp.Expr, names: list[str], selects: list[exp.Expr]) -> int | None:
     if isinstance(key, exp.Literal) and not key.is_string and key.name.isdigit():
         return int(key.name) - 1 if 0 < int(key.name) <= len(names) else None
     for place, select in enumerate(selects):

@@ -28,14 +28,13 @@ class Credit:
 
 
 def credit(
-    tree: exp.Expression | None,
-    reference: exp.Expression | None,
+    tree: exp.Expr | None,
+    reference: exp.Expr | None,
     schema: Schema,
     expected: Expected | None,
     found: Result | None,
     *,
     most: float,
-    tolerance: float = 1e-9,
 ) -> Credit:
     """Returns the credit of a wrong query.
 
@@ -49,7 +48,6 @@ def credit(
         expected: what the reference gave where the prediction failed.
         found: what the prediction gave there; None if it failed.
         most: the cap, in [0, 1).
-        tolerance: not used for F1 over rows beyond nine figures.
     """
     parts = {"linking": 0.0, "clauses": 0.0, "rows": 0.0}
     if tree is not None and reference is not None:
@@ -64,12 +62,12 @@ def credit(
     return Credit(round(min(score, most), 6), {k: round(v, 4) for k, v in parts.items()})
 
 
-def linking_f1(tree: exp.Expression, reference: exp.Expression, schema: Schema) -> float:
+def linking_f1(tree: exp.Expr, reference: exp.Expr, schema: Schema) -> float:
     """Returns the F1 of the tables and qualified columns that a query uses (schema linking)."""
     return _f1(Counter(_links(tree, schema)), Counter(_links(reference, schema)))
 
 
-def _links(tree: exp.Expression, schema: Schema) -> set[str]:
+def _links(tree: exp.Expr, schema: Schema) -> set[str]:
     tables = tables_of(tree, schema)
     aliases = {t.alias_or_name.lower(): t.name.lower() for t in tree.find_all(exp.Table)}
     columns: set[str] = set()
@@ -85,7 +83,7 @@ def _links(tree: exp.Expression, schema: Schema) -> set[str]:
     return set(tables) | columns
 
 
-def clause_f1(tree: exp.Expression, reference: exp.Expression) -> float:
+def clause_f1(tree: exp.Expr, reference: exp.Expr) -> float:
     """Returns the F1 of the parts of the clauses: outputs, tables, conditions, keys, limits.
 
     Aliases of tables and of outputs are written out, and conditions are taken one by one, so that
@@ -94,7 +92,7 @@ def clause_f1(tree: exp.Expression, reference: exp.Expression) -> float:
     return _f1(Counter(_clauses(tree)), Counter(_clauses(reference)))
 
 
-def _clauses(tree: exp.Expression) -> Iterable[tuple[str, str]]:
+def _clauses(tree: exp.Expr) -> Iterable[tuple[str, str]]:
     aliases = {t.alias.lower(): t.name for t in tree.find_all(exp.Table) if t.alias}
     copy = tree.copy()
     for column in list(copy.find_all(exp.Column)):
@@ -105,7 +103,7 @@ def _clauses(tree: exp.Expression) -> Iterable[tuple[str, str]]:
     for node in copy.find_all(exp.Select, exp.SetOperation):
         if isinstance(node, exp.SetOperation):
             found.append(("set", f"{node.key} {bool(node.args.get('distinct'))}"))
-        else:
+        elif isinstance(node, exp.Select):
             found += _select_parts(node)
     found += [("table", table.name.lower()) for table in copy.find_all(exp.Table)]
     return found
@@ -131,11 +129,11 @@ def _select_parts(select: exp.Select) -> Iterable[tuple[str, str]]:
             yield (name, _text(select.args[name]))
 
 
-def _conjuncts(condition: exp.Expression) -> list[exp.Expression]:
+def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
 
 
-def _text(node: exp.Expression) -> str:
+def _text(node: exp.Expr) -> str:
     try:
         return node.sql(comments=False, normalize=True)
     except (RecursionError, ValueError):
@@ -153,8 +151,12 @@ def row_f1(expected: Result, found: Result) -> float:
         return 0.0
     width, wide = len(expected.columns), len(found.columns)
     pairs = [(i, i) for i in range(width)] if width == wide else _pair_columns(expected, found)
-    left = Counter(tuple(_rounded(row[i]) for i, _ in pairs) for row in expected.rows)
-    right = Counter(tuple(_rounded(row[j]) for _, j in pairs) for row in found.rows)
+    left: Counter[Hashable] = Counter(
+        tuple(_rounded(row[i]) for i, _ in pairs) for row in expected.rows
+    )
+    right: Counter[Hashable] = Counter(
+        tuple(_rounded(row[j]) for _, j in pairs) for row in found.rows
+    )
     return _f1(left, right) * len(pairs) / max(width, wide, 1)
 
 

@@ -1,5 +1,6 @@
 """What is made once for a reference: databases, what it gives on them, and how strong they are."""
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -8,23 +9,29 @@ from sqlglot import exp
 
 from rewardkit.verifiers.sql.clues import Clues, merge_clues, read_clues
 from rewardkit.verifiers.sql.dialects import Route, open_engine, route
-from rewardkit.verifiers.sql.engines.base import Data, Engine, QueryError, Result, Store
+from rewardkit.verifiers.sql.engines.base import Engine, QueryError, Result, Store
 from rewardkit.verifiers.sql.generate import Generator, recipe
 from rewardkit.verifiers.sql.guard import parse_trusted
 from rewardkit.verifiers.sql.mutants import mutate
 from rewardkit.verifiers.sql.ordering import Ordering, expect, read_ordering
 from rewardkit.verifiers.sql.reference import Policy, Task
-from rewardkit.verifiers.sql.results import Expected, Group, compare
+from rewardkit.verifiers.sql.results import Bench, Expected, Group, compare
 from rewardkit.verifiers.sql.settings import Settings
+from rewardkit.verifiers.sql.strength import Strength, measure
 
-__all__ = ["Bench", "Prepared", "Reference", "Strength", "prepare"]
+__all__ = ["Prepared", "Reference", "forget", "prepare"]
 
-_KEPT = 32
+_KEPT = {"sqlite": 32, "duckdb": 4, "postgres": 32}
+"""Prepared tasks of each engine in a process. A DuckDB takes some 20 MB, and five times as much of
+address space."""
 _REFERENCE_STEPS = 2_000_000
 """Of SQLite's machine, for a reference on one generated database."""
 _MUTANT_STEPS = 500_000
-_DELICATE = (exp.Limit, exp.Fetch, exp.Offset, exp.Window, exp.Distinct, exp.GroupConcat)
-_DELICATE += (exp.ArrayAgg, exp.AnyValue, exp.First, exp.Last)
+_MUTANTS, _FEW_MUTANTS = 40, 12
+_DELICATE = (
+    *(exp.Limit, exp.Fetch, exp.Offset, exp.Window, exp.Distinct, exp.GroupConcat),
+    *(exp.ArrayAgg, exp.AnyValue, exp.First, exp.Last),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,37 +40,10 @@ class Reference:
 
     sql: str
     """As the engine runs it."""
-    tree: exp.Expression | None
+    tree: exp.Expr | None
     ordering: Ordering
     delicate: bool
     """The order in which rows are stored may show in the result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """One database, and what each reference gives on it."""
-
-    name: str
-    store: Store
-    data: Data | None
-    """None for the given rows."""
-    expected: tuple[Expected | None, ...]
-    """None where a reference fails there, or leaves open what it gives."""
-
-
-@dataclass(frozen=True, slots=True)
-class Strength:
-    """How well the databases tell the reference from its mutants."""
-
-    mutants: int = 0
-    killed: int = 0
-    by_given: int = 0
-    """Those that the given rows alone kill."""
-
-    @property
-    def score(self) -> float:
-        """Share of the mutants that die; equivalent ones among them count as alive."""
-        return self.killed / self.mutants if self.mutants else 0.0
 
 
 @dataclass(slots=True)
@@ -88,29 +68,66 @@ class Prepared:
         known = self._extra.get(clues)
         if known is None:
             if len(self._extra) >= 8:
-                for bench in self._extra.pop(next(iter(self._extra))):
-                    bench.store.close()
+                _close(self._extra.pop(next(iter(self._extra))))
             made = _make(self, merge_clues([self.clues, clues]), range(1, 3 * count), settings)
             known = self._extra[clues] = [bench for bench, _ in zip(made, range(count))]
         return known
 
+    def close(self) -> None:
+        """Frees its databases."""
+        _close([self.given, *self.generated, *(b for known in self._extra.values() for b in known)])
+        if self.backwards is not None:
+            self.backwards.close()
+        self.engine.close()
 
-@lru_cache(maxsize=_KEPT)
+
+class _Shelf:
+    """The tasks that were used last, by engine."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, OrderedDict[tuple[Task, Settings], Prepared]] = {}
+
+    def get(self, task: Task, settings: Settings) -> Prepared:
+        way = route(task)
+        kept = self._kept.setdefault(way.target, OrderedDict())
+        found = kept.pop((task, settings), None) or _prepare(task, way, settings)
+        kept[task, settings] = found
+        if len(kept) > _KEPT[way.target]:
+            kept.popitem(last=False)[1].close()
+        return found
+
+    def clear(self) -> None:
+        for kept in self._kept.values():
+            while kept:
+                kept.popitem()[1].close()
+
+
+@lru_cache(maxsize=1)
+def _shelf() -> _Shelf:
+    return _Shelf()
+
+
+def forget() -> None:
+    """Closes all that is prepared in this process."""
+    _shelf().clear()
+
+
 def prepare(task: Task, settings: Settings) -> Prepared:
-    """Returns what predictions are run against. Equal tasks are prepared once in a process.
+    """Returns what predictions are run against. A process keeps the tasks that it used last.
 
     Raises:
         QueryError: the schema, the rows or a reference do not run.
     """
-    way = route(task)
+    return _shelf().get(task, settings)
+
+
+def _prepare(task: Task, way: Route, settings: Settings) -> Prepared:
     engine = open_engine(task, way)
     references = tuple(_read_reference(sql, way) for sql in task.sql)
     columns = engine.schema.column_names()
     clues = merge_clues(read_clues(r.tree, columns) for r in references)
     store = engine.given()
-    results = [
-        store.run(r.sql, settings.limits(steps=None), trusted=True) for r in references
-    ]
+    results = [store.run(r.sql, settings.limits(steps=None), trusted=True) for r in references]
     expected: list[Expected | None] = [
         _expect(store, r, result, task.policy, settings)
         for r, result in zip(references, results, strict=True)
@@ -128,8 +145,32 @@ def prepare(task: Task, settings: Settings) -> Prepared:
         numbers = range(settings.databases)
         prepared.generated = list(_make(prepared, clues, numbers, settings))
         if settings.strength:
-            prepared.strength = _measure(prepared, settings)
+            _measure(prepared, settings)
     return prepared
+
+
+def _measure(prepared: Prepared, settings: Settings) -> None:
+    reference, dialect = prepared.references[0], prepared.way.target
+    keys = frozenset(
+        key[0].lower() for t in prepared.engine.schema.tables for key in t.keys if len(key) == 1
+    )
+    # Other engines take a hundred times as long for a query, so they get fewer.
+    quick = dialect == "sqlite"
+    count = settings.databases
+    numbers = range(count, 2 * count) if quick else range(0)
+    prepared.strength, added = measure(
+        mutate(reference.tree, dialect, keys=keys)[: _MUTANTS if quick else _FEW_MUTANTS],
+        [prepared.given, *prepared.generated],
+        lambda: _make(prepared, prepared.clues, numbers, settings),
+        prepared.task.policy,
+        settings.limits(steps=_MUTANT_STEPS),
+    )
+    prepared.generated += added
+
+
+def _close(benches: Sequence[Bench]) -> None:
+    for bench in benches:
+        bench.store.close()
 
 
 def _read_reference(sql: str, way: Route) -> Reference:
@@ -163,7 +204,7 @@ def _expected_rows(task: Task) -> Expected:
 
 
 def _backwards(prepared: Prepared, settings: Settings) -> Store | None:
-    """Returns the given rows in another order, unless a reference leaves its result to the order."""
+    """Returns the given rows in another order, unless a reference gives something else there."""
     store = prepared.given.store.reversed()
     if store is None:
         return None
@@ -216,51 +257,3 @@ def _determined(
     except QueryError:
         return None
     return expected if compare(expected, again, policy) is None else None
-
-
-def _measure(prepared: Prepared, settings: Settings) -> Strength:
-    """Returns how many mutants die, and adds databases that kill what the first ones leave alive."""
-    reference = prepared.references[0]
-    dialect = prepared.way.target
-    most = 40 if dialect == "sqlite" else 12
-    keys = frozenset(
-        key[0].lower() for t in prepared.engine.schema.tables for key in t.keys if len(key) == 1
-    )
-    alive = mutate(reference.tree, dialect, keys=keys)[:most]
-    alive = [sql for sql in alive if _runs(prepared.given, sql, settings)]
-    count = len(alive)
-    alive = [sql for sql in alive if not _kills(prepared, prepared.given, sql, settings)]
-    by_given = count - len(alive)
-    for bench in prepared.generated:
-        alive = [sql for sql in alive if not _kills(prepared, bench, sql, settings)]
-    if alive and dialect == "sqlite":
-        more = range(settings.databases, 2 * settings.databases)
-        for bench in _make(prepared, prepared.clues, more, settings):
-            left = [sql for sql in alive if not _kills(prepared, bench, sql, settings)]
-            if len(left) < len(alive):
-                prepared.generated.append(bench)
-            else:
-                bench.store.close()
-            alive = left
-            if not alive:
-                break
-    return Strength(count, count - len(alive), by_given)
-
-
-def _runs(bench: Bench, sql: str, settings: Settings) -> bool:
-    try:
-        bench.store.run(sql, settings.limits(steps=_MUTANT_STEPS), trusted=True)
-    except QueryError:
-        return False
-    return True
-
-
-def _kills(prepared: Prepared, bench: Bench, sql: str, settings: Settings) -> bool:
-    expected = bench.expected[0]
-    if expected is None:
-        return False
-    try:
-        found = bench.store.run(sql, settings.limits(steps=_MUTANT_STEPS), trusted=True)
-    except QueryError:
-        return True
-    return compare(expected, found, prepared.task.policy) is not None

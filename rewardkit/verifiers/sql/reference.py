@@ -1,5 +1,6 @@
 """References: plain JSON read into a task."""
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -148,10 +149,8 @@ def _rows(rows: object) -> str:
     if rows is None or isinstance(rows, str):
         return rows or ""
     if isinstance(rows, Mapping):
-        try:
+        with contextlib.suppress(TypeError):
             return insert_statements({str(k): [tuple(r) for r in v] for k, v in rows.items()})
-        except TypeError:
-            pass
     raise InvalidReferenceError("'rows' is INSERT statements, or rows by table name")
 
 
@@ -159,7 +158,9 @@ def _expected(rows: object) -> tuple[tuple[Any, ...], ...] | None:
     if rows is None:
         return None
     if isinstance(rows, Sequence) and not isinstance(rows, str):
-        made = [tuple(row) for row in rows if isinstance(row, Sequence) and not isinstance(row, str)]
+        made = [
+            tuple(row) for row in rows if isinstance(row, Sequence) and not isinstance(row, str)
+        ]
         scalar = all(v is None or isinstance(v, str | int | float) for row in made for v in row)
         if len(made) == len(rows) and scalar:
             return tuple(made)

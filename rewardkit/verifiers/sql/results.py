@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rewardkit.verifiers.sql.compare import contains, equal_bags, equal_rows, exact_key
-from rewardkit.verifiers.sql.engines.base import Result, Row
+from rewardkit.verifiers.sql.engines.base import Data, Result, Row, Store
 from rewardkit.verifiers.sql.reference import Policy
 
-__all__ = ["Difference", "Expected", "Group", "compare", "find_columns"]
+__all__ = ["Bench", "Difference", "Expected", "Group", "compare", "find_columns"]
 
 _MAX_ARRANGEMENTS = 2_000
 
@@ -36,6 +36,18 @@ class Expected:
     def width(self) -> int:
         """How many columns it has."""
         return len(self.result.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One database, and what each reference gives on it."""
+
+    name: str
+    store: Store
+    data: Data | None
+    """None for the given rows."""
+    expected: tuple[Expected | None, ...]
+    """None where a reference fails there, or leaves open what it gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +84,9 @@ def compare(
     same = _same_bag(expected.groups, rows, policy.tolerance)
     if not same:
         return Difference("wrong_rows", _first_difference(expected, rows, policy.tolerance))
-    return Difference("wrong_order", "the right rows in another order") if expected.ordered else None
+    return (
+        Difference("wrong_order", "the right rows in another order") if expected.ordered else None
+    )
 
 
 def find_columns(
@@ -94,9 +108,7 @@ def find_columns(
     return None
 
 
-def _arrangements(
-    expected: Expected, found: Result, policy: Policy
-) -> Iterator[tuple[int, ...]]:
+def _arrangements(expected: Expected, found: Result, policy: Policy) -> Iterator[tuple[int, ...]]:
     width, wide = expected.width, len(found.columns)
     if wide < width or (wide > width and policy.extra_columns == "reject"):
         return
@@ -149,9 +161,7 @@ def _same_bag(groups: Sequence[Group], rows: Sequence[Row], tolerance: float) ->
     return contains(rows, certain, tolerance) and contains([*certain, *open_rows], rows, tolerance)
 
 
-def _compare_sets(
-    wanted: Sequence[Row], rows: Sequence[Row], policy: Policy
-) -> Difference | None:
+def _compare_sets(wanted: Sequence[Row], rows: Sequence[Row], policy: Policy) -> Difference | None:
     left = list({tuple(map(exact_key, row)): row for row in wanted}.values())
     right = list({tuple(map(exact_key, row)): row for row in rows}.values())
     # As often as needed: noise may have split a value into several.

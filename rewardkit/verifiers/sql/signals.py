@@ -7,12 +7,12 @@ from sqlglot import exp
 from rewardkit.verifiers.sql.guard import Query
 from rewardkit.verifiers.sql.schema import Schema
 
-__all__ = ["is_constant", "find_signals", "tables_of"]
+__all__ = ["find_signals", "is_constant", "tables_of"]
 
 _ADDRESS = re.compile(
     r"\b(?:grader|graders|grading|judge|reviewer|evaluator|verifier|verified|score|reward|points"
-    r"|full marks|award|equivalent to the (?:gold|reference)|(?:gold|reference) (?:query|sql|answer)"
-    r"|is correct|ignore (?:all|any|the|previous)|instructions?|assistant|test passed|accept this)\b",
+    r"|full marks|award|equivalent to the (?:gold|reference)|(?:gold|reference) (?:query|answer)"
+    r"|is correct|ignore (?:all|any|the|previous)|instructions?|assistant|test passed)\b",
     re.I,
 )
 _CHANCE = re.compile(
@@ -22,7 +22,7 @@ _CHANCE = re.compile(
 )
 
 
-def find_signals(query: Query, schema: Schema, reference: exp.Expression | None) -> list[str]:
+def find_signals(query: Query, schema: Schema, reference: exp.Expr | None) -> list[str]:
     """Returns the names of the signs in a query, in a fixed order.
 
     `constants_only`: no value of any table can reach the result. `table_not_read`: a table of the
@@ -45,7 +45,7 @@ def find_signals(query: Query, schema: Schema, reference: exp.Expression | None)
     return found
 
 
-def is_constant(tree: exp.Expression) -> bool:
+def is_constant(tree: exp.Expr) -> bool:
     """Returns True if no column and no count of rows can reach the result's values."""
     if isinstance(tree, exp.SetOperation):
         return is_constant(tree.left) and is_constant(tree.right)
@@ -60,29 +60,23 @@ def is_constant(tree: exp.Expression) -> bool:
         return True
     # Columns of tables that are themselves made of constants are constants.
     made = {cte.alias.lower(): is_constant(cte.this) for cte in tree.find_all(exp.CTE)}
-    sources = [
-        source
-        for source in tree.find_all(exp.Table, exp.Values)
-        if not isinstance(source, exp.Values)
-    ]
+    sources = list(tree.find_all(exp.Table))
     if sources:
         return all(made.get(source.name.lower(), False) for source in sources)
     return tree.find(exp.Values) is not None or tree.args.get("from_") is None
 
 
-def tables_of(tree: exp.Expression, schema: Schema) -> frozenset[str]:
+def tables_of(tree: exp.Expr, schema: Schema) -> frozenset[str]:
     """Returns the schema's tables that a query reads, in lower case. CTEs hide tables."""
     hidden = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     names = {table.name.lower() for table in tree.find_all(exp.Table)}
     return frozenset(name for name in names - hidden if schema.find(name) is not None)
 
 
-def _has_chance(tree: exp.Expression) -> bool:
-    for node in tree.find_all(exp.Func, exp.Literal):
-        if isinstance(node, exp.Literal):
-            if node.is_string and node.name.lower() == "now":
-                return True
-            continue
+def _has_chance(tree: exp.Expr) -> bool:
+    if any(one.is_string and one.name.lower() == "now" for one in tree.find_all(exp.Literal)):
+        return True
+    for node in tree.find_all(exp.Func):
         name = str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name()
         if _CHANCE.fullmatch(name):
             return True

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from rewardkit.verifiers.sql.clues import Clues, read_clues
 from rewardkit.verifiers.sql.engines.base import Limits, QueryError, Result, Store
 from rewardkit.verifiers.sql.guard import Query
-from rewardkit.verifiers.sql.prepare import Bench, Prepared
-from rewardkit.verifiers.sql.results import Difference, Expected, compare, find_columns
+from rewardkit.verifiers.sql.prepare import Prepared
+from rewardkit.verifiers.sql.results import Bench, Difference, Expected, compare, find_columns
 from rewardkit.verifiers.sql.settings import Settings
 
 __all__ = ["Failure", "Trial"]

@@ -3,8 +3,9 @@
 import calendar
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rewardkit.verifiers.sql.clues import Clues, Constant
@@ -154,7 +155,10 @@ def _dates(constants: Iterable[Constant], kind: str, *, around: bool) -> list[An
             ]
             days.append((datetime.date(year, 6, 15), ""))
         elif around and text.isdigit() and 1 <= int(text) <= 12:
-            days += [(datetime.date(2024, int(text), 1), ""), (datetime.date(2023, int(text), 28), "")]
+            days += [
+                (datetime.date(2024, int(text), 1), ""),
+                (datetime.date(2023, int(text), 28), ""),
+            ]
     return [_write(day, clock, kind) for day, clock in days]
 
 
@@ -182,14 +186,14 @@ def _unique(values: Iterable[Any]) -> list[Any]:
     return list({(type(value).__name__, value): value for value in values}.values())
 
 
-_MAKERS = {
+_MAKERS: dict[str, Callable[[Iterable[Constant]], list[Any]]] = {
     "int": _around_ints,
     "real": _around_reals,
     "text": _around_texts,
     "bool": lambda constants: [],
     "blob": lambda constants: [],
     **{
-        kind: lambda constants, kind=kind: _dates(constants, kind, around=True)
+        kind: partial(_dates, kind=kind, around=True)
         for kind in ("date", "timestamp", "date_text", "timestamp_text")
     },
 }

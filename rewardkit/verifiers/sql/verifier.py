@@ -27,7 +27,7 @@ _MAX_SHOWN = 2_000
 
 
 class SqlVerifier(Verifier):
-    r"""Is the query in a completion equivalent to the reference, or which database tells them apart?
+    r"""Grades the query in a completion by the databases on which it differs from a reference.
 
     The completion's one query is run on the given rows and on databases that are generated so that
     mistakes show: around the constants of both queries, with ties, NULLs, orphans and empty tables.

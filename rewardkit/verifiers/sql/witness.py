@@ -20,9 +20,7 @@ _SHOWN_ROWS = 5
 _MAX_TEXT = 4_000
 
 
-def shrink(
-    data: Data, schema: Schema, differs: Callable[[Data], bool], *, tries: int = 80
-) -> Data:
+def shrink(data: Data, schema: Schema, differs: Callable[[Data], bool], *, tries: int = 80) -> Data:
     """Returns as few of the rows as still make a difference, one table and chunk at a time.
 
     Args:
@@ -42,7 +40,9 @@ def shrink(
                 if left == 0:
                     return kept
                 rows = kept[name]
-                smaller = _without_orphans({**kept, name: rows[:start] + rows[start + size :]}, schema)
+                smaller = _without_orphans(
+                    {**kept, name: rows[:start] + rows[start + size :]}, schema
+                )
                 left -= 1
                 if differs(smaller):
                     kept, removed = smaller, True
@@ -72,9 +72,7 @@ def _without_orphans(data: dict[str, list[Row]], schema: Schema) -> dict[str, li
                 there = {tuple(row[i] for i in other) for row in data.get(parent.name, ())}
                 rows = data.get(table.name, [])
                 fine = [
-                    row
-                    for row in rows
-                    if None in (k := tuple(row[i] for i in mine)) or k in there
+                    row for row in rows if None in (k := tuple(row[i] for i in mine)) or k in there
                 ]
                 changed |= len(fine) < len(rows)
                 data[table.name] = fine

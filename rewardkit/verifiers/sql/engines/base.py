@@ -42,7 +42,8 @@ class QueryError(Exception):
 
     Args:
         kind: unsafe, several_statements, syntax, unknown_name, runtime, timeout, row_cap, memory,
-            engine_crash (it died of the query), engine (it is not there), schema.
+            too_big (its text), engine_crash (it died of the query), engine (it is not there),
+            schema (the DDL or the rows do not run).
         message: one line, as the engine puts it.
     """
 

@@ -2,17 +2,18 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import duckdb
 
+from rewardkit.verifiers.sql.engines._duckdb_tables import quote, read_schema
 from rewardkit.verifiers.sql.engines.base import Data, Limits, QueryError, Result, Row, Store
-from rewardkit.verifiers.sql.schema import Column, ForeignKey, Schema, Table, kind_of
+from rewardkit.verifiers.sql.schema import Table
 
 __all__ = ["DuckdbEngine", "DuckdbStore"]
 
-_CONFIG = {
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
@@ -20,6 +21,7 @@ _CONFIG = {
     "max_temp_directory_size": "0KB",
     "threads": "1",
 }
+_SETUP = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET lock_configuration = true"
 _BATCH = 256
 _SAMPLES = 50
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
@@ -55,15 +57,15 @@ class DuckdbEngine:
             self.connection = duckdb.connect(
                 database or ":memory:", read_only=database is not None, config=_CONFIG
             )
-            self.connection.execute("SET TimeZone = 'UTC'; SET lock_configuration = true")
+            self.connection.execute(_SETUP)
             self._home = self._one("SELECT current_schema()")
             if database is None:
                 self._home = self._open_schema()
                 self.connection.execute(f"{schema};\n{rows}")
-            self.schema = _read_schema(self.connection, self._home)
+            self.schema = read_schema(self.connection, self._home)
             self._given_samples = {
                 table.name: self.connection.execute(
-                    f"SELECT * FROM {_quote(table.name)} LIMIT {_SAMPLES}"
+                    f"SELECT * FROM {quote(table.name)} LIMIT {_SAMPLES}"
                 ).fetchall()
                 for table in self.schema.tables
             }
@@ -90,8 +92,8 @@ class DuckdbEngine:
             for table in ready:
                 order = "" if any(k.parent == table.name for k in table.foreign) else "DESC"
                 self.connection.execute(
-                    f"INSERT INTO {_quote(table.name)} "
-                    f"SELECT * FROM {_quote(name)}.{_quote(table.name)} ORDER BY rowid {order}"
+                    f"INSERT INTO {quote(table.name)} "
+                    f"SELECT * FROM {quote(name)}.{quote(table.name)} ORDER BY rowid {order}"
                 )
                 waiting.remove(table)
         return DuckdbStore(self, other, scratch=True)
@@ -125,9 +127,9 @@ class DuckdbEngine:
     def _insert(self, table: Table, rows: Sequence[Row]) -> list[Row]:
         if not rows:
             return []
-        names = ", ".join(_quote(column.name) for column in table.columns)
+        names = ", ".join(quote(column.name) for column in table.columns)
         marks = f"({', '.join('?' * len(table.columns))})"
-        into = f"INSERT INTO {_quote(table.name)} ({names}) VALUES "
+        into = f"INSERT INTO {quote(table.name)} ({names}) VALUES "
         try:
             every = ", ".join([marks] * len(rows))
             self.connection.execute(into + every, [value for row in rows for value in row])
@@ -160,7 +162,7 @@ class DuckdbStore:
         """Returns the rows of one query; see `Store`."""
         try:
             _check_single(sql)
-            self._connection.execute(f"USE {_quote(self._name)}")
+            self._connection.execute(f"USE {quote(self._name)}")
             self._connection.execute("BEGIN TRANSACTION READ ONLY")
             try:
                 with _clock(self._connection, limits.seconds):
@@ -193,9 +195,11 @@ class DuckdbStore:
             return None
 
     def close(self) -> None:
-        """Drops a generated schema."""
-        if self._scratch:
-            self._connection.execute(f"DROP SCHEMA {_quote(self._name)} CASCADE")
+        """Drops a generated schema; one that a crash has closed needs none of it."""
+        if not self._scratch:
+            return
+        with suppress(duckdb.Error):
+            self._connection.execute(f"DROP SCHEMA {quote(self._name)} CASCADE")
 
 
 @contextmanager
@@ -225,42 +229,3 @@ def _explain(error: Exception) -> QueryError:
     if "read-only" in text.lower():
         kind = "unsafe"
     return QueryError(kind, text)
-
-
-def _read_schema(connection: duckdb.DuckDBPyConnection, home: str) -> Schema:
-    rows = connection.execute(
-        "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
-        "WHERE schema_name = ? AND NOT internal ORDER BY table_oid, column_index",
-        [home],
-    ).fetchall()
-    constraints = connection.execute(
-        "SELECT table_name, constraint_type, constraint_column_names, referenced_table, "
-        "referenced_column_names FROM duckdb_constraints() WHERE schema_name = ? "
-        "ORDER BY table_oid, constraint_index",
-        [home],
-    ).fetchall()
-    columns: dict[str, list[Column]] = {}
-    for table, name, type_, nullable in rows:
-        columns.setdefault(table, []).append(Column(name, kind_of(type_), nullable=bool(nullable)))
-    return Schema(
-        tuple(_table(name, tuple(found), constraints) for name, found in columns.items())
-    )
-
-
-def _table(name: str, columns: tuple[Column, ...], constraints: Sequence[Row]) -> Table:
-    keys: list[tuple[str, ...]] = []
-    foreign: list[ForeignKey] = []
-    for table, kind, names, parent, parent_names in constraints:
-        if table != name:
-            continue
-        if kind == "PRIMARY KEY":
-            keys.insert(0, tuple(names))
-        elif kind == "UNIQUE":
-            keys.append(tuple(names))
-        elif kind == "FOREIGN KEY":
-            foreign.append(ForeignKey(tuple(names), parent, tuple(parent_names)))
-    return Table(name, columns, tuple(keys), tuple(foreign))
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -5,17 +5,24 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote as quote_url
 
+from rewardkit.verifiers.sql.engines._sqlite_tables import (
+    decode,
+    quote,
+    read_ddl,
+    read_samples,
+    read_schema,
+    select_all,
+)
 from rewardkit.verifiers.sql.engines.base import Data, Limits, QueryError, Result, Row, Store
-from rewardkit.verifiers.sql.schema import Column, ForeignKey, Schema, Table, kind_of
+from rewardkit.verifiers.sql.schema import Table
 
 __all__ = ["SqliteEngine", "SqliteStore"]
 
 _STEP = 1_000
 _BATCH = 256
 _HEAP = 256 << 20
-_SAMPLES = 50
 _DENIED_FUNCTIONS = frozenset(
     "load_extension randomblob readfile writefile edit fts3_tokenizer sqlite_compileoption_get "
     "sqlite_compileoption_used sqlite_source_id sqlite_log".split()
@@ -41,6 +48,9 @@ _KINDS = (
     ("readonly database", "unsafe"),
     ("one statement at a time", "several_statements"),
     ("null character", "syntax"),
+    ("too large", "too_big"),
+    ("too many", "too_big"),
+    ("stack overflow", "too_big"),
     ("string or blob too big", "memory"),
     ("out of memory", "memory"),
 )
@@ -81,7 +91,7 @@ class SqliteStore:
             except sqlite3.OperationalError as error:
                 if "decode to UTF-8" not in str(error):
                     raise
-                self._connection.text_factory = _decode
+                self._connection.text_factory = decode
                 return self._fetch(sql, limits, meter)
         except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError, ValueError) as error:
             raise _explain(error, meter) from None
@@ -107,9 +117,7 @@ class SqliteStore:
         finally:
             cursor.close()
 
-    def _authorize(
-        self, action: int, first: str | None, second: str | None, *_: str | None
-    ) -> int:
+    def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         if action in _READING:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ:
@@ -167,9 +175,9 @@ class SqliteEngine:
                 self._image = _image(f"{schema};\n{rows}")
             connection = self._open_given()
             try:
-                ddl = schema or _read_ddl(connection)
-                self.schema = _read_schema(connection)
-                self._given_samples = _read_samples(connection, self.schema)
+                ddl = schema or read_ddl(connection)
+                self.schema = read_schema(connection)
+                self._given_samples = read_samples(connection, self.schema)
             finally:
                 connection.close()
             self._template = _image(ddl)
@@ -188,7 +196,7 @@ class SqliteEngine:
             for table in self.schema.tables:
                 kept[table.name] = _insert(connection, table, data.get(table.name, ()))
             if _drop_orphans(connection):
-                kept = {t.name: _select_all(connection, t) for t in self.schema.tables}
+                kept = {t.name: select_all(connection, t) for t in self.schema.tables}
             connection.commit()
             image = connection.serialize()
         except (sqlite3.Error, OverflowError) as error:
@@ -208,7 +216,7 @@ class SqliteEngine:
         if self._path is None:
             return _load(self._image)
         # immutable: no journal, no lock, no shared-memory file beside the user's database.
-        uri = f"file:{quote(str(Path(self._path).absolute()))}?mode=ro&immutable=1"
+        uri = f"file:{quote_url(str(Path(self._path).absolute()))}?mode=ro&immutable=1"
         return _prepare(sqlite3.connect(uri, uri=True, cached_statements=0))
 
 
@@ -237,9 +245,9 @@ def _image(script: str) -> bytes:
 
 
 def _insert(connection: sqlite3.Connection, table: Table, rows: Sequence[Row]) -> list[Row]:
-    names = ", ".join(_quote(column.name) for column in table.columns)
+    names = ", ".join(quote(column.name) for column in table.columns)
     marks = ", ".join("?" * len(table.columns))
-    insert = f"INSERT OR IGNORE INTO {_quote(table.name)} ({names}) VALUES ({marks})"
+    insert = f"INSERT OR IGNORE INTO {quote(table.name)} ({names}) VALUES ({marks})"
     return [row for row in rows if connection.execute(insert, row).rowcount == 1]
 
 
@@ -249,22 +257,11 @@ def _drop_orphans(connection: sqlite3.Connection) -> bool:
     while orphans := connection.execute("PRAGMA foreign_key_check").fetchall():
         before = connection.total_changes
         for table, row_id, *_ in orphans:
-            connection.execute(f"DELETE FROM {_quote(table)} WHERE rowid = ?", (row_id,))
+            connection.execute(f"DELETE FROM {quote(table)} WHERE rowid = ?", (row_id,))
         if connection.total_changes == before:
             break
         dropped = True
     return dropped
-
-
-def _select_all(connection: sqlite3.Connection, table: Table, limit: int = -1) -> list[Row]:
-    names = ", ".join(_quote(column.name) for column in table.columns)
-    return connection.execute(
-        f"SELECT {names} FROM {_quote(table.name)} LIMIT ?", (limit,)
-    ).fetchall()
-
-
-def _decode(data: bytes) -> str:
-    return data.decode(errors="surrogateescape")
 
 
 def _explain(error: Exception, meter: _Meter) -> QueryError:
@@ -274,70 +271,3 @@ def _explain(error: Exception, meter: _Meter) -> QueryError:
     found = (kind for part, kind in _KINDS if part in text.lower())
     kind = "syntax" if isinstance(error, UnicodeEncodeError) else next(found, "runtime")
     return QueryError(kind, text)
-
-
-def _read_ddl(connection: sqlite3.Connection) -> str:
-    made = connection.execute(
-        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' "
-        "AND type IN ('table', 'view') ORDER BY rowid"
-    )
-    return ";\n".join(str(row[0]) for row in made)
-
-
-def _read_schema(connection: sqlite3.Connection) -> Schema:
-    names = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
-        "ORDER BY rowid"
-    ).fetchall()
-    return Schema(tuple(_read_table(connection, str(row[0])) for row in names))
-
-
-def _read_table(connection: sqlite3.Connection, name: str) -> Table:
-    # Generated columns are hidden here (2, 3) and cannot be inserted.
-    told = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
-    info = [row for row in told if row[6] == 0]
-    primary = tuple(r[1] for r in sorted((r for r in info if r[5]), key=lambda r: r[5]))
-    columns = tuple(
-        Column(
-            row[1],
-            kind_of(row[2] or "TEXT"),
-            nullable=not (row[3] or (primary == (row[1],) and "INT" in (row[2] or "").upper())),
-        )
-        for row in info
-    )
-    unique = [
-        tuple(
-            r[0] for r in connection.execute("SELECT name FROM pragma_index_info(?)", (index[1],))
-        )
-        for index in connection.execute("SELECT * FROM pragma_index_list(?)", (name,)).fetchall()
-        if index[2] and not index[4]
-    ]
-    keys = dict.fromkeys(k for k in ((primary,) if primary else ()) + tuple(unique) if all(k))
-    return Table(name, columns, tuple(keys), _read_foreign(connection, name))
-
-
-def _read_foreign(connection: sqlite3.Connection, name: str) -> tuple[ForeignKey, ...]:
-    found: dict[int, list[tuple[str, str, str | None]]] = {}
-    for row in connection.execute("SELECT * FROM pragma_foreign_key_list(?)", (name,)).fetchall():
-        found.setdefault(row[0], []).append((row[3], row[2], row[4]))
-    keys = []
-    for parts in found.values():
-        parent = parts[0][1]
-        targets = tuple(part[2] for part in parts if part[2] is not None)
-        if not targets:
-            primary = connection.execute(
-                "SELECT name FROM pragma_table_info(?) WHERE pk ORDER BY pk", (parent,)
-            )
-            targets = tuple(str(row[0]) for row in primary)
-        if len(targets) == len(parts):
-            keys.append(ForeignKey(tuple(part[0] for part in parts), parent, targets))
-    return tuple(keys)
-
-
-def _read_samples(connection: sqlite3.Connection, schema: Schema) -> Data:
-    connection.text_factory = _decode
-    return {table.name: _select_all(connection, table, _SAMPLES) for table in schema.tables}
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
