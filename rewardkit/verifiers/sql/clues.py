@@ -68,6 +68,7 @@ def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
     """
     if tree is None:
         return Clues()
+    names = _Names(tree, columns)
     by_column: set[tuple[str, Constant]] = set()
     loose: set[Constant] = set()
     counts: set[int] = set()
@@ -77,13 +78,13 @@ def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
         place = _comparison(node)
         if isinstance(value, int) and 0 <= value <= _MAX_COUNT and _counts_rows(node, place):
             counts.add(value)
-        names = _names(place, columns)
-        if names:
-            by_column |= {(name, value) for name in names}
+        met = names.within(place)
+        if met:
+            by_column |= {(name, value) for name in met}
         else:
             loose.add(value)
     return Clues(
-        frozenset(by_column), frozenset(loose), frozenset(counts), _read_links(tree, columns)
+        frozenset(by_column), frozenset(loose), frozenset(counts), _read_links(tree, names)
     )
 
 
@@ -146,18 +147,39 @@ def _counts_rows(node: exp.Expr, place: exp.Expr | None) -> bool:
     )
 
 
-def _names(place: exp.Expr | None, columns: frozenset[str]) -> set[str]:
-    if place is None:
-        return set()
-    found = {column.name.lower() for column in place.find_all(exp.Column)}
-    return found & columns
+class _Names:
+    """The schema's columns behind the names of a query."""
+
+    def __init__(self, tree: exp.Expr, columns: frozenset[str]) -> None:
+        self._columns = columns
+        self._behind: dict[str, set[str]] = {}
+        for cte in tree.find_all(exp.CTE):
+            for query in cte.this.find_all(exp.Select):
+                for name, output in zip(cte.alias_column_names, query.expressions, strict=False):
+                    self._note(name, output)
+        for output in tree.find_all(exp.Alias):
+            self._note(output.alias, output.this)
+
+    def _note(self, name: str, output: exp.Expr) -> None:
+        found = {column.name.lower() for column in output.find_all(exp.Column)}
+        self._behind.setdefault(name.lower(), set()).update(found & self._columns)
+
+    def within(self, place: exp.Expr | None) -> set[str]:
+        """Returns the columns that a part of the query names, itself or through an alias."""
+        if place is None:
+            return set()
+        found: set[str] = set()
+        for column in place.find_all(exp.Column):
+            name = column.name.lower()
+            found |= {name} if name in self._columns else self._behind.get(name, set())
+        return found
 
 
-def _read_links(tree: exp.Expr, columns: frozenset[str]) -> frozenset[tuple[str, str]]:
+def _read_links(tree: exp.Expr, names: _Names) -> frozenset[tuple[str, str]]:
     links: set[tuple[str, str]] = set()
     for node in tree.find_all(*_COMPARISONS):
-        names = sorted(_names(node, columns))[:4]
-        links |= {(a, b) for i, a in enumerate(names) for b in names[i + 1 :]}
+        met = sorted(names.within(node))[:4]
+        links |= {(a, b) for i, a in enumerate(met) for b in met[i + 1 :]}
     return frozenset(links)
 
 

@@ -46,7 +46,7 @@ _FIRST = (
     Recipe("boundaries and NULL", 9, null=0.3, focus=0.7, width=4),
     Recipe("one row", 1, null=0.0, focus=0.9),
     Recipe("all NULL", 3, null=1.0),
-    Recipe("chains", 6, null=0.05, chain=True, orphans=0.0),
+    Recipe("chains", 8, null=0.02, chain=True, orphans=0.0),
     Recipe("orphans", 6, orphans=0.8, focus=0.8, width=3, shift=True),
     Recipe("groups", 0, null=0.05, focus=0.7, width=2),
     Recipe("some tables empty", 5, empty=0.5),

@@ -73,7 +73,6 @@ def _number(node: exp.Expr | None) -> int | None:
 
 
 def _add_keys(query: exp.Query, ordered: list[exp.Expr]) -> tuple[list[int], list[int]] | None:
-    names = query.named_selects
     width = len(query.selects)
     if any(isinstance(one, exp.Star) or one.is_star for one in query.selects):
         return _add_to_star(query, ordered)
@@ -84,7 +83,7 @@ def _add_keys(query: exp.Query, ordered: list[exp.Expr]) -> tuple[list[int], lis
         if isinstance(key, exp.Collate):
             key = key.this
             folded.append(len(keys))
-        place = _place_of(key, names, query.selects)
+        place = _place_of(key, query.selects)
         if place is None:
             # A further column changes what DISTINCT and set operations do.
             if not isinstance(query, exp.Select) or query.args.get("distinct"):
@@ -108,18 +107,16 @@ def _add_to_star(query: exp.Query, ordered: list[exp.Expr]) -> tuple[list[int], 
     return list(range(-len(keys), 0)), []
 
 
-def _place_of(key: exp.Expr, names: list[str], selects: list[exp.Expr]) -> int | None:
+def _place_of(key: exp.Expr, selects: list[exp.Expr]) -> int | None:
     if isinstance(key, exp.Literal) and not key.is_string and key.name.isdigit():
-        return int(key.name) - 1 if 0 < int(key.name) <= len(names) else None
+        return int(key.name) - 1 if 0 < int(key.name) <= len(selects) else None
     for place, select in enumerate(selects):
         if select.unalias() == key:
             return place
     if isinstance(key, exp.Column) and not key.table:
         aliases = [s.alias.lower() if isinstance(s, exp.Alias) else "" for s in selects]
-        named = names if not aliases else aliases
-        lowered = [name.lower() for name in named]
-        if key.name.lower() in lowered:
-            return lowered.index(key.name.lower())
+        if key.name.lower() in aliases:
+            return aliases.index(key.name.lower())
     return None
 
 

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 from sqlglot import exp
 
@@ -70,7 +71,7 @@ class Prepared:
             if len(self._extra) >= 8:
                 _close(self._extra.pop(next(iter(self._extra))))
             made = _make(self, merge_clues([self.clues, clues]), range(1, 3 * count), settings)
-            known = self._extra[clues] = [bench for bench, _ in zip(made, range(count))]
+            known = self._extra[clues] = list(islice(made, count))
         return known
 
     def close(self) -> None:
