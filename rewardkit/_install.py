@@ -13,6 +13,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "math": ("sympy", "math_verify", "pint"),
     "data": ("pyarrow", "datasets"),
     "sql": ("sqlglot", "duckdb"),
+    "postgres": ("psycopg",),
 }
 """The import names that each extra brings."""
 
@@ -49,7 +50,7 @@ def require_extra(extra: str) -> None:
     >>> require_extra("maths")
     Traceback (most recent call last):
     ...
-    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, math, sql
+    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, math, postgres, sql
 
     Raises:
         EngineMissingError: a package is missing; the message holds the command that installs it.

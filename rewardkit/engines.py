@@ -131,6 +131,32 @@ ENGINES: tuple[Engine, ...] = (
         ),
     ),
     Engine(
+        "sqlglot",
+        "sql: parsing and translating",
+        "[sql]",
+        PythonProbe(
+            "sqlglot",
+            "import sqlglot as s; assert s.transpile('SELECT `a`', 'mysql', 'sqlite') == ['SELECT \"a\"']",
+        ),
+    ),
+    Engine(
+        "duckdb",
+        "sql: DuckDB, and PostgreSQL without a server",
+        "[sql]",
+        PythonProbe(
+            "duckdb", "import duckdb as d; assert d.sql('SELECT 6 * 7').fetchall() == [(42,)]"
+        ),
+    ),
+    Engine(
+        "psycopg",
+        "sql: PostgreSQL by DSN",
+        "[postgres]",
+        PythonProbe(
+            "psycopg",
+            "from psycopg import conninfo as c; assert c.conninfo_to_dict('host=x') == {'host': 'x'}",
+        ),
+    ),
+    Engine(
         "sandbox",
         "code: the tier in which programs run",
         "sysctl -w kernel.unprivileged_userns_clone=1  # or a kernel with Landlock",

@@ -46,7 +46,7 @@ _FIRST = (
     Recipe("boundaries and NULL", 9, null=0.3, focus=0.7, width=4),
     Recipe("one row", 1, null=0.0, focus=0.9),
     Recipe("all NULL", 3, null=1.0),
-    Recipe("chains", 8, null=0.02, chain=True, orphans=0.0),
+    Recipe("chains", 8, null=0.02, focus=0.1, chain=True, orphans=0.0),
     Recipe("orphans", 6, orphans=0.8, focus=0.8, width=3, shift=True),
     Recipe("groups", 0, null=0.05, focus=0.7, width=2),
     Recipe("some tables empty", 5, empty=0.5),
@@ -239,6 +239,13 @@ class _Filling:
                 rows = earlier[-1:]
             if rows:
                 return self._dice.choice(self._narrow(rows))[soft[1]]
+        if self._recipe.chain and not earlier:
+            # The head of a chain is what a condition on the first row would pick.
+            if soft is not None and column.nullable:
+                return None
+            domain = self._generator.domain(table, column)
+            if domain.focus:
+                return domain.focus[0]
         focus, plain = self._pool(table, column)
         if focus and (not plain or self._dice.random() < self._recipe.focus):
             return self._dice.choice(focus)

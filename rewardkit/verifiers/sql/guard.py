@@ -43,6 +43,10 @@ _DENIED = {
     ),
 }
 _CATALOGUES = re.compile(r"(?:sqlite_\w+|pragma_\w+|dbstat|duckdb_\w+|pg_\w+)", re.I)
+_FILES = re.compile(
+    r"^(?:/|\.|~)|://|^file:|\.(?:csv|tsv|txt|json|jsonl|ndjson|parquet|gz|zst|db|duckdb|xlsx|log)$",
+    re.I,
+)
 _SCHEMAS = ("information_schema", "pg_catalog")
 
 
@@ -128,7 +132,7 @@ def _check_node(node: exp.Expr, denied: re.Pattern[str] | None) -> None:
         catalogue = _CATALOGUES.fullmatch(node.name) or node.db.lower() in _SCHEMAS
         if catalogue:
             raise QueryError("unsafe", f"reads the catalogue: {node.name[:60]}")
-        if isinstance(node.this, exp.Identifier) and node.name.startswith(("/", "file:", "http")):
+        if isinstance(node.this, exp.Identifier) and _FILES.search(node.name):
             raise QueryError("unsafe", "reads a file")
 
 

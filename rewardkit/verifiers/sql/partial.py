@@ -144,8 +144,8 @@ def row_f1(expected: Result, found: Result) -> float:
     """Returns the F1 of the rows as bags; columns are paired by position, or by their values.
 
     Unlike BIRD's soft F1, rows are not paired by position and repeats count. Where the numbers of
-    columns differ, each column of the reference takes the fittest column that is left, and the F1
-    is scaled by the share of columns that have a partner.
+    columns differ, those that share most values are paired first, and the F1 is scaled by the share
+    of columns that have a partner.
     """
     if not expected.rows and not found.rows:
         return 0.0
@@ -165,15 +165,17 @@ def _pair_columns(expected: Result, found: Result) -> list[tuple[int, int]]:
         return Counter(_rounded(row[i]) for row in result.rows[:1_000])
 
     mine = [values(expected, i) for i in range(min(len(expected.columns), 50))]
-    theirs = {j: values(found, j) for j in range(min(len(found.columns), 50))}
-    pairs = []
-    for i, bag in enumerate(mine):
-        if not theirs:
-            break
-        best = max(theirs, key=lambda j: ((bag & theirs[j]).total(), j == i, -j))
-        pairs.append((i, best))
-        del theirs[best]
-    return pairs
+    theirs = [values(found, j) for j in range(min(len(found.columns), 50))]
+    shared = sorted(
+        ((bag & other).total(), -abs(i - j), -i, -j)
+        for i, bag in enumerate(mine)
+        for j, other in enumerate(theirs)
+    )
+    pairs: dict[int, int] = {}
+    for count, _, i, j in reversed(shared):
+        if count and -i not in pairs and -j not in pairs.values():
+            pairs[-i] = -j
+    return sorted(pairs.items())
 
 
 def _rounded(value: object) -> Hashable:
