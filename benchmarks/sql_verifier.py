@@ -24,11 +24,11 @@ from benchmarks._measure import descendants, resident_kib
 from benchmarks._tables import Section, Table, describe_machine, write_sections
 from rewardkit.verdict import Json
 from rewardkit.verifiers.sql import SqlVerifier
-from rewardkit.verifiers.sql.guard import parse_query
-from rewardkit.verifiers.sql.judge import grade
-from rewardkit.verifiers.sql.prepare import prepare
+from rewardkit.verifiers.sql._guard import parse_query
+from rewardkit.verifiers.sql._judge import grade
+from rewardkit.verifiers.sql._prepare import prepare
+from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql.reference import read_reference
-from rewardkit.verifiers.sql.settings import Settings
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "sql" / "cases.jsonl"
 COUNTS = (0, 1, 3, 5, 10, 20, 50)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rewardkit.errors import InvalidReferenceError
 from rewardkit.verdict import Json
-from rewardkit.verifiers.sql.inserts import insert_statements
+from rewardkit.verifiers.sql._inserts import insert_statements
 
 __all__ = ["DIALECTS", "Policy", "Task", "read_reference"]
 

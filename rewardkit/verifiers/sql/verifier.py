@@ -11,10 +11,10 @@ from rewardkit.errors import ConfigError, InvalidReferenceError
 from rewardkit.runtime import Outcome, OutcomeStatus, WorkerPool
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier, check_batch
-from rewardkit.verifiers.sql.extract import extract_sql
+from rewardkit.verifiers.sql._extract import extract_sql
+from rewardkit.verifiers.sql._settings import Settings
+from rewardkit.verifiers.sql._work import PRELOAD, Item, check_in_worker, grade_in_worker
 from rewardkit.verifiers.sql.reference import DIALECTS, Task, read_reference
-from rewardkit.verifiers.sql.settings import Settings
-from rewardkit.verifiers.sql.work import PRELOAD, Item, check_in_worker, grade_in_worker
 
 __all__ = ["SqlVerifier"]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.verifiers.sql.compare import contains, equal_bags, equal_rows, equal_values
+from rewardkit.verifiers.sql._compare import contains, equal_bags, equal_rows, equal_values
 
 DAY = datetime.date(2024, 5, 1)
 MIDNIGHT = datetime.datetime(2024, 5, 1)

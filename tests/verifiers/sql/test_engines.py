@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rewardkit.verifiers.sql import SqlVerifier
-from rewardkit.verifiers.sql.engines.base import Limits, QueryError
-from rewardkit.verifiers.sql.engines.duckdb import DuckdbEngine
+from rewardkit.verifiers.sql._engines.base import Limits, QueryError
+from rewardkit.verifiers.sql._engines.duckdb import DuckdbEngine
 from tests._needs import needs
 
 DDL = (

@@ -7,11 +7,11 @@ import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewardkit.verifiers.sql.clues import Clues, read_clues
-from rewardkit.verifiers.sql.engines.sqlite import SqliteEngine
-from rewardkit.verifiers.sql.generate import Generator, recipe
-from rewardkit.verifiers.sql.schema import Column
-from rewardkit.verifiers.sql.values import make_domain
+from rewardkit.verifiers.sql._clues import Clues, read_clues
+from rewardkit.verifiers.sql._engines.sqlite import SqliteEngine
+from rewardkit.verifiers.sql._generate import Generator, recipe
+from rewardkit.verifiers.sql._schema import Column
+from rewardkit.verifiers.sql._values import make_domain
 
 DDL = """
 CREATE TABLE a(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind VARCHAR(3), up INTEGER

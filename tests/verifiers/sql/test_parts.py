@@ -4,18 +4,18 @@ import pytest
 import sqlglot
 
 from rewardkit.verdict import Reason
-from rewardkit.verifiers.sql.clues import Clues
-from rewardkit.verifiers.sql.engines.base import Limits, QueryError, Result
-from rewardkit.verifiers.sql.engines.sqlite import SqliteEngine
-from rewardkit.verifiers.sql.extract import extract_sql
-from rewardkit.verifiers.sql.guard import Query, parse_query
-from rewardkit.verifiers.sql.mutants import mutate
-from rewardkit.verifiers.sql.ordering import expect, read_ordering
-from rewardkit.verifiers.sql.partial import clause_f1, efficiency, linking_f1, row_f1
+from rewardkit.verifiers.sql._clues import Clues
+from rewardkit.verifiers.sql._engines.base import Limits, QueryError, Result
+from rewardkit.verifiers.sql._engines.sqlite import SqliteEngine
+from rewardkit.verifiers.sql._extract import extract_sql
+from rewardkit.verifiers.sql._guard import Query, parse_query
+from rewardkit.verifiers.sql._mutants import mutate
+from rewardkit.verifiers.sql._ordering import expect, read_ordering
+from rewardkit.verifiers.sql._partial import clause_f1, efficiency, linking_f1, row_f1
+from rewardkit.verifiers.sql._results import compare, find_columns
+from rewardkit.verifiers.sql._signals import find_signals
+from rewardkit.verifiers.sql._witness import shrink
 from rewardkit.verifiers.sql.reference import Policy
-from rewardkit.verifiers.sql.results import compare, find_columns
-from rewardkit.verifiers.sql.signals import find_signals
-from rewardkit.verifiers.sql.witness import shrink
 
 DDL = "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT, c INTEGER); CREATE TABLE u(a INTEGER, d TEXT)"
 ROWS = "INSERT INTO t VALUES (1,'x',5),(2,'y',5),(3,'z',9),(4,NULL,NULL)"

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rewardkit.verifiers.sql.engines.base import Limits, QueryError
+from rewardkit.verifiers.sql._engines.base import Limits, QueryError
+from rewardkit.verifiers.sql._results import Bench, compare
 from rewardkit.verifiers.sql.reference import Policy
-from rewardkit.verifiers.sql.results import Bench, compare
 
 __all__ = ["Strength", "measure"]
 

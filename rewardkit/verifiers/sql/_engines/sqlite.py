@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import quote as quote_url
 
-from rewardkit.verifiers.sql.engines._sqlite_tables import (
+from rewardkit.verifiers.sql._engines.base import Data, Limits, QueryError, Result, Row, Store
+from rewardkit.verifiers.sql._engines.sqlite_tables import (
     decode,
     quote,
     read_ddl,
@@ -15,8 +16,7 @@ from rewardkit.verifiers.sql.engines._sqlite_tables import (
     read_schema,
     select_all,
 )
-from rewardkit.verifiers.sql.engines.base import Data, Limits, QueryError, Result, Row, Store
-from rewardkit.verifiers.sql.schema import Table
+from rewardkit.verifiers.sql._schema import Table
 
 __all__ = ["SqliteEngine", "SqliteStore"]
 

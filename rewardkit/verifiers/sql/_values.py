@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rewardkit.verifiers.sql.clues import Clues, Constant
-from rewardkit.verifiers.sql.schema import Column
+from rewardkit.verifiers.sql._clues import Clues, Constant
+from rewardkit.verifiers.sql._schema import Column
 
 __all__ = ["Domain", "make_domain"]
 

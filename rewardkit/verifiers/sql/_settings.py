@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rewardkit.verifiers.sql.engines.base import Limits
+from rewardkit.verifiers.sql._engines.base import Limits
 
 __all__ = ["Settings"]
 

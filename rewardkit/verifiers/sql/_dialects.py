@@ -7,8 +7,8 @@ from functools import lru_cache
 import sqlglot
 from sqlglot.errors import SqlglotError, UnsupportedError
 
-from rewardkit.verifiers.sql.engines.base import Engine, QueryError
-from rewardkit.verifiers.sql.guard import Query, parse_query
+from rewardkit.verifiers.sql._engines.base import Engine, QueryError
+from rewardkit.verifiers.sql._guard import Query, parse_query
 from rewardkit.verifiers.sql.reference import Task
 
 __all__ = ["Route", "open_engine", "route", "translate_query"]
@@ -87,13 +87,13 @@ def open_engine(task: Task, way: Route) -> Engine:
     """
     schema, rows = translate_script(task.schema, way), translate_script(task.rows, way)
     if way.target == "sqlite":
-        from rewardkit.verifiers.sql.engines.sqlite import SqliteEngine
+        from rewardkit.verifiers.sql._engines.sqlite import SqliteEngine
 
         return SqliteEngine(schema=schema, rows=rows, database=task.database)
     if way.target == "duckdb":
-        from rewardkit.verifiers.sql.engines.duckdb import DuckdbEngine
+        from rewardkit.verifiers.sql._engines.duckdb import DuckdbEngine
 
         return DuckdbEngine(schema=schema, rows=rows, database=task.database)
-    from rewardkit.verifiers.sql.engines.postgres import PostgresEngine
+    from rewardkit.verifiers.sql._engines.postgres import PostgresEngine
 
     return PostgresEngine(schema=schema, rows=rows, dsn=task.dsn or "")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from rewardkit.verifiers.sql.schema import Schema
+from rewardkit.verifiers.sql._schema import Schema
 
 __all__ = ["Data", "Engine", "Limits", "QueryError", "Result", "Row", "Store"]
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 from rewardkit.verdict import Json
-from rewardkit.verifiers.sql.engines.base import Data, Limits, QueryError, Result, Row, Store
-from rewardkit.verifiers.sql.guard import Query
-from rewardkit.verifiers.sql.inserts import insert_statements
-from rewardkit.verifiers.sql.ordering import expect
-from rewardkit.verifiers.sql.prepare import Prepared
+from rewardkit.verifiers.sql._engines.base import Data, Limits, QueryError, Result, Row, Store
+from rewardkit.verifiers.sql._guard import Query
+from rewardkit.verifiers.sql._inserts import insert_statements
+from rewardkit.verifiers.sql._ordering import expect
+from rewardkit.verifiers.sql._prepare import Prepared
+from rewardkit.verifiers.sql._results import Expected, compare, find_columns
+from rewardkit.verifiers.sql._schema import Schema
 from rewardkit.verifiers.sql.reference import Policy
-from rewardkit.verifiers.sql.results import Expected, compare, find_columns
-from rewardkit.verifiers.sql.schema import Schema
 
 __all__ = ["find_witness", "shrink"]
 

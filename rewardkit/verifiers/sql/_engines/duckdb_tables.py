@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import duckdb
 
-from rewardkit.verifiers.sql.engines.base import Row
-from rewardkit.verifiers.sql.schema import Column, ForeignKey, Schema, Table, kind_of
+from rewardkit.verifiers.sql._engines.base import Row
+from rewardkit.verifiers.sql._schema import Column, ForeignKey, Schema, Table, kind_of
 
 __all__ = ["quote", "read_schema"]
 

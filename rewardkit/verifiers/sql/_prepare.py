@@ -8,17 +8,17 @@ from itertools import islice
 
 from sqlglot import exp
 
-from rewardkit.verifiers.sql.clues import Clues, merge_clues, read_clues
-from rewardkit.verifiers.sql.dialects import Route, open_engine, route
-from rewardkit.verifiers.sql.engines.base import Engine, QueryError, Result, Store
-from rewardkit.verifiers.sql.generate import Generator, recipe
-from rewardkit.verifiers.sql.guard import parse_trusted
-from rewardkit.verifiers.sql.mutants import mutate
-from rewardkit.verifiers.sql.ordering import Ordering, expect, read_ordering
+from rewardkit.verifiers.sql._clues import Clues, merge_clues, read_clues
+from rewardkit.verifiers.sql._dialects import Route, open_engine, route
+from rewardkit.verifiers.sql._engines.base import Engine, QueryError, Result, Store
+from rewardkit.verifiers.sql._generate import Generator, recipe
+from rewardkit.verifiers.sql._guard import parse_trusted
+from rewardkit.verifiers.sql._mutants import mutate
+from rewardkit.verifiers.sql._ordering import Ordering, expect, read_ordering
+from rewardkit.verifiers.sql._results import Bench, Expected, Group, compare
+from rewardkit.verifiers.sql._settings import Settings
+from rewardkit.verifiers.sql._strength import Strength, measure
 from rewardkit.verifiers.sql.reference import Policy, Task
-from rewardkit.verifiers.sql.results import Bench, Expected, Group, compare
-from rewardkit.verifiers.sql.settings import Settings
-from rewardkit.verifiers.sql.strength import Strength, measure
 
 __all__ = ["Prepared", "Reference", "forget", "prepare"]
 

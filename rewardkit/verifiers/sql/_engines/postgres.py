@@ -16,9 +16,9 @@ from functools import lru_cache
 import psycopg
 from psycopg import errors
 
-from rewardkit.verifiers.sql.engines.base import Data, Limits, QueryError, Result, Row, Store
-from rewardkit.verifiers.sql.inserts import insert_statements
-from rewardkit.verifiers.sql.schema import Column, ForeignKey, Schema, Table, kind_of
+from rewardkit.verifiers.sql._engines.base import Data, Limits, QueryError, Result, Row, Store
+from rewardkit.verifiers.sql._inserts import insert_statements
+from rewardkit.verifiers.sql._schema import Column, ForeignKey, Schema, Table, kind_of
 
 __all__ = ["PostgresEngine", "PostgresStore"]
 

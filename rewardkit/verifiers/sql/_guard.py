@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from rewardkit.verifiers.sql.engines.base import QueryError
+from rewardkit.verifiers.sql._engines.base import QueryError
 
 __all__ = ["Query", "parse_query", "parse_trusted"]
 

@@ -2,8 +2,8 @@
 
 import sqlite3
 
-from rewardkit.verifiers.sql.engines.base import Data, Row
-from rewardkit.verifiers.sql.schema import Column, ForeignKey, Schema, Table, kind_of
+from rewardkit.verifiers.sql._engines.base import Data, Row
+from rewardkit.verifiers.sql._schema import Column, ForeignKey, Schema, Table, kind_of
 
 __all__ = ["decode", "quote", "read_ddl", "read_samples", "read_schema", "select_all"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewardkit.verifiers.sql.compare import exact_key
-from rewardkit.verifiers.sql.engines.base import Result
-from rewardkit.verifiers.sql.results import Expected
-from rewardkit.verifiers.sql.schema import Schema
-from rewardkit.verifiers.sql.signals import tables_of
+from rewardkit.verifiers.sql._compare import exact_key
+from rewardkit.verifiers.sql._engines.base import Result
+from rewardkit.verifiers.sql._results import Expected
+from rewardkit.verifiers.sql._schema import Schema
+from rewardkit.verifiers.sql._signals import tables_of
 
 __all__ = ["Credit", "clause_f1", "credit", "efficiency", "linking_f1", "row_f1"]
 

@@ -4,8 +4,8 @@ import re
 
 from sqlglot import exp
 
-from rewardkit.verifiers.sql.guard import Query
-from rewardkit.verifiers.sql.schema import Schema
+from rewardkit.verifiers.sql._guard import Query
+from rewardkit.verifiers.sql._schema import Schema
 
 __all__ = ["find_signals", "is_constant", "tables_of"]
 

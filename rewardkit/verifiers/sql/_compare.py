@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from rewardkit.verifiers.sql.engines.base import Row
+from rewardkit.verifiers.sql._engines.base import Row
 
 __all__ = ["contains", "equal_bags", "equal_rows", "equal_values", "exact_key"]
 

@@ -43,7 +43,7 @@ def mutate(tree: exp.Expr | None, dialect: str, *, keys: frozenset[str] = frozen
         keys: columns that are unique in their tables, in lower case.
 
     >>> import sqlglot
-    >>> mutate(sqlglot.parse_one("SELECT a FROM t WHERE a > 1"), "sqlite")[:2]
+    >>> mutate(sqlglot.parse_one("SELECT a FROM t WHERE a > 1"), "sqlite")[2:4]
     ['SELECT a FROM t WHERE a >= 1', 'SELECT a FROM t WHERE a < 1']
     """
     if tree is None:

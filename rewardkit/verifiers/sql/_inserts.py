@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from rewardkit.verifiers.sql.engines.base import Row
+from rewardkit.verifiers.sql._engines.base import Row
 
 __all__ = ["insert_statements"]
 

@@ -3,27 +3,27 @@
 from typing import TypeAlias
 
 from rewardkit.verdict import Verdict
+from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql.reference import Task
-from rewardkit.verifiers.sql.settings import Settings
 
 __all__ = ["PRELOAD", "Item", "check_in_worker", "grade_in_worker"]
 
-PRELOAD = ("rewardkit.verifiers.sql.judge",)
+PRELOAD = ("rewardkit.verifiers.sql._judge",)
 
 Item: TypeAlias = tuple[Task, str, Settings]
 
 
 def grade_in_worker(item: Item) -> Verdict:
     """Returns the verdict on one query."""
-    from rewardkit.verifiers.sql.judge import grade
+    from rewardkit.verifiers.sql._judge import grade
 
     return grade(*item)
 
 
 def check_in_worker(task: Task, settings: Settings) -> tuple[bool, list[str]]:
     """Returns whether a reference can be used, and its warnings or why not."""
-    from rewardkit.verifiers.sql.engines.base import QueryError
-    from rewardkit.verifiers.sql.judge import check
+    from rewardkit.verifiers.sql._engines.base import QueryError
+    from rewardkit.verifiers.sql._judge import check
 
     try:
         return True, check(task, settings)

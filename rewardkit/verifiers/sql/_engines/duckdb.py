@@ -7,9 +7,9 @@ from typing import Any
 
 import duckdb
 
-from rewardkit.verifiers.sql.engines._duckdb_tables import quote, read_schema
-from rewardkit.verifiers.sql.engines.base import Data, Limits, QueryError, Result, Row, Store
-from rewardkit.verifiers.sql.schema import Table
+from rewardkit.verifiers.sql._engines.base import Data, Limits, QueryError, Result, Row, Store
+from rewardkit.verifiers.sql._engines.duckdb_tables import quote, read_schema
+from rewardkit.verifiers.sql._schema import Table
 
 __all__ = ["DuckdbEngine", "DuckdbStore"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rewardkit.verifiers.sql.compare import contains, equal_bags, equal_rows, exact_key
-from rewardkit.verifiers.sql.engines.base import Data, Result, Row, Store
+from rewardkit.verifiers.sql._compare import contains, equal_bags, equal_rows, exact_key
+from rewardkit.verifiers.sql._engines.base import Data, Result, Row, Store
 from rewardkit.verifiers.sql.reference import Policy
 
 __all__ = ["Bench", "Difference", "Expected", "Group", "compare", "find_columns"]

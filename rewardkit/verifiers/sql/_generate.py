@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.verifiers.sql.clues import Clues
-from rewardkit.verifiers.sql.engines.base import Data, Row
-from rewardkit.verifiers.sql.schema import Column, ForeignKey, Schema, Table
-from rewardkit.verifiers.sql.values import Domain, make_domain
+from rewardkit.verifiers.sql._clues import Clues
+from rewardkit.verifiers.sql._engines.base import Data, Row
+from rewardkit.verifiers.sql._schema import Column, ForeignKey, Schema, Table
+from rewardkit.verifiers.sql._values import Domain, make_domain
 
 __all__ = ["Generator", "Recipe", "recipe"]
 

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 
 from rewardkit.verdict import Json, Reason, Verdict
-from rewardkit.verifiers.sql.dialects import route, translate_query
-from rewardkit.verifiers.sql.engines.base import QueryError
-from rewardkit.verifiers.sql.guard import parse_query
-from rewardkit.verifiers.sql.partial import Credit, credit, efficiency
-from rewardkit.verifiers.sql.prepare import Prepared, forget, prepare
+from rewardkit.verifiers.sql._dialects import route, translate_query
+from rewardkit.verifiers.sql._engines.base import QueryError
+from rewardkit.verifiers.sql._guard import parse_query
+from rewardkit.verifiers.sql._partial import Credit, credit, efficiency
+from rewardkit.verifiers.sql._prepare import Prepared, forget, prepare
+from rewardkit.verifiers.sql._settings import Settings
+from rewardkit.verifiers.sql._signals import find_signals, tables_of
+from rewardkit.verifiers.sql._trial import Failure, Trial
+from rewardkit.verifiers.sql._witness import find_witness
 from rewardkit.verifiers.sql.reference import Task
-from rewardkit.verifiers.sql.settings import Settings
-from rewardkit.verifiers.sql.signals import find_signals, tables_of
-from rewardkit.verifiers.sql.trial import Failure, Trial
-from rewardkit.verifiers.sql.witness import find_witness
 
 __all__ = ["REASONS", "check", "grade", "verdict_of"]
 

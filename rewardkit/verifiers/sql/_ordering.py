@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewardkit.verifiers.sql.compare import exact_key
-from rewardkit.verifiers.sql.engines.base import QueryError, Result, Row
+from rewardkit.verifiers.sql._compare import exact_key
+from rewardkit.verifiers.sql._engines.base import QueryError, Result, Row
+from rewardkit.verifiers.sql._results import Expected, Group
 from rewardkit.verifiers.sql.reference import Policy
-from rewardkit.verifiers.sql.results import Expected, Group
 
 __all__ = ["Ordering", "expect", "read_ordering"]
 
@@ -151,7 +151,7 @@ def expect(
     groups = _cut(keyed.rows, ordering, len(result.columns))
     found = Expected(result, ordered, groups)
     # What was derived must accept the reference itself, or it was derived wrongly.
-    from rewardkit.verifiers.sql.results import compare
+    from rewardkit.verifiers.sql._results import compare
 
     return found if compare(found, result, policy) is None else whole
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from rewardkit.verifiers.sql.clues import Clues, read_clues
-from rewardkit.verifiers.sql.engines.base import Limits, QueryError, Result, Store
-from rewardkit.verifiers.sql.guard import Query
-from rewardkit.verifiers.sql.prepare import Prepared
-from rewardkit.verifiers.sql.results import Bench, Difference, Expected, compare, find_columns
-from rewardkit.verifiers.sql.settings import Settings
+from rewardkit.verifiers.sql._clues import Clues, read_clues
+from rewardkit.verifiers.sql._engines.base import Limits, QueryError, Result, Store
+from rewardkit.verifiers.sql._guard import Query
+from rewardkit.verifiers.sql._prepare import Prepared
+from rewardkit.verifiers.sql._results import Bench, Difference, Expected, compare, find_columns
+from rewardkit.verifiers.sql._settings import Settings
 
 __all__ = ["Failure", "Trial"]
 
