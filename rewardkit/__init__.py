@@ -17,6 +17,7 @@ from rewardkit.verifier import Verifier
 if TYPE_CHECKING:
     from rewardkit.verifiers.code import CodeVerifier
     from rewardkit.verifiers.math import MathVerifier
+    from rewardkit.verifiers.sql import SqlVerifier
 
 __all__ = [
     "AnswerPolicy",
@@ -30,6 +31,7 @@ __all__ = [
     "RewardResult",
     "RewardkitError",
     "Shaper",
+    "SqlVerifier",
     "StepVerdict",
     "Verdict",
     "Verifier",
@@ -38,7 +40,7 @@ __all__ = [
 ]
 
 # A verifier brings what it grades with; nobody waits for those that they do not name.
-_VERIFIERS = {"CodeVerifier": "code", "MathVerifier": "math"}
+_VERIFIERS = {"CodeVerifier": "code", "MathVerifier": "math", "SqlVerifier": "sql"}
 
 
 def __getattr__(name: str) -> object:

@@ -14,6 +14,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "data": ("pyarrow", "datasets"),
     "serve": ("starlette", "uvicorn"),
     "trl": ("trl",),
+    "sql": ("sqlglot", "duckdb"),
+    "postgres": ("psycopg",),
 }
 """The import names that each extra brings."""
 
@@ -50,7 +52,7 @@ def require_extra(extra: str) -> None:
     >>> require_extra("maths")
     Traceback (most recent call last):
     ...
-    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, math, serve
+    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, math, ...
 
     Raises:
         EngineMissingError: a package is missing; the message holds the command that installs it.

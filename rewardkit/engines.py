@@ -146,6 +146,34 @@ ENGINES: tuple[Engine, ...] = (
         PythonProbe("uvicorn", "import uvicorn as u; assert u.Config(None, port=42).port == 42"),
     ),
     Engine(
+        "sqlglot",
+        "sql: parsing and translating",
+        "[sql]",
+        PythonProbe(
+            "sqlglot",
+            "import sqlglot as s\n"
+            "assert s.transpile('SELECT 6 DIV 2', 'mysql', 'sqlite')[0].startswith('SELECT')",
+        ),
+    ),
+    Engine(
+        "duckdb",
+        "sql: DuckDB, and PostgreSQL without a server",
+        "[sql]",
+        PythonProbe(
+            "duckdb", "import duckdb as d; assert d.sql('SELECT 6 * 7').fetchall() == [(42,)]"
+        ),
+    ),
+    Engine(
+        "psycopg",
+        "sql: PostgreSQL by DSN",
+        "[postgres]",
+        PythonProbe(
+            "psycopg",
+            "from psycopg.conninfo import conninfo_to_dict as read\n"
+            "assert read('host=x') == {'host': 'x'}",
+        ),
+    ),
+    Engine(
         "sandbox",
         "code: the tier in which programs run",
         "sysctl -w kernel.unprivileged_userns_clone=1  # or a kernel with Landlock",

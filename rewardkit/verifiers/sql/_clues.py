@@ -1,0 +1,187 @@
+"""What queries say about interesting data: their constants, and which columns they compare."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlglot import exp
+
+__all__ = ["Clues", "Constant", "merge_clues", "read_clues"]
+
+Constant: TypeAlias = int | float | str
+
+_COMPARISONS = (
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
+    exp.Between, exp.In, exp.Like, exp.ILike, exp.Glob, exp.RegexpLike, exp.Is,
+)  # fmt: skip
+_COUNTS = (exp.Count, exp.RowNumber, exp.Window)
+_PATTERNS = (exp.Like, exp.ILike, exp.Glob)
+_MAX_CONSTANTS = 200
+_MAX_TEXT = 200
+_MAX_COUNT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """What is worth putting into generated data. Names are in lower case."""
+
+    by_column: frozenset[tuple[str, Constant]] = frozenset()
+    """A column's name and a constant that it meets."""
+    loose: frozenset[Constant] = frozenset()
+    """Constants that meet no column."""
+    counts: frozenset[int] = frozenset()
+    """How many rows matter: compared with a COUNT or a row number, or a LIMIT."""
+    links: frozenset[tuple[str, str]] = frozenset()
+    """Pairs of columns that are compared with one another."""
+
+    def of_column(self, name: str) -> list[Constant]:
+        """Returns the constants that a column meets, in a fixed order."""
+        found = {constant for column, constant in self.by_column if column == name.lower()}
+        return sorted(found, key=_sort_key)
+
+    def linked(self, name: str) -> list[str]:
+        """Returns the columns that a column is compared with."""
+        lower = name.lower()
+        others = {b if a == lower else a for a, b in self.links if lower in (a, b)}
+        return sorted(others)
+
+
+def merge_clues(clues: Iterable[Clues]) -> Clues:
+    """Returns all that several queries say."""
+    all_of = list(clues)
+    return Clues(
+        frozenset().union(*(c.by_column for c in all_of)),
+        frozenset().union(*(c.loose for c in all_of)),
+        frozenset().union(*(c.counts for c in all_of)),
+        frozenset().union(*(c.links for c in all_of)),
+    )
+
+
+def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
+    """Returns what a query says.
+
+    Args:
+        tree: the query; None says nothing.
+        columns: the names of the schema's columns in lower case. A name in double quotes that is
+            none of them is a text in SQLite.
+    """
+    if tree is None:
+        return Clues()
+    names = _Names(tree, columns)
+    by_column: set[tuple[str, Constant]] = set()
+    loose: set[Constant] = set()
+    counts: set[int] = set()
+    for node, value in _constants(tree, columns):
+        if len(by_column) + len(loose) > _MAX_CONSTANTS:
+            break
+        place = _comparison(node)
+        if isinstance(value, int) and 0 <= value <= _MAX_COUNT and _counts_rows(node, place):
+            counts.add(value)
+        met = names.within(place)
+        if met:
+            by_column |= {(name, value) for name in met}
+        else:
+            loose.add(value)
+    return Clues(
+        frozenset(by_column), frozenset(loose), frozenset(counts), _read_links(tree, names)
+    )
+
+
+def _constants(tree: exp.Expr, columns: frozenset[str]) -> Iterable[tuple[exp.Expr, Constant]]:
+    for node in tree.find_all(exp.Literal, exp.Column):
+        if isinstance(node, exp.Column):
+            quoted = isinstance(node.this, exp.Identifier) and node.this.quoted and not node.table
+            if quoted and node.name.lower() not in columns:
+                yield node, node.name[:_MAX_TEXT]
+        elif node.is_string:
+            yield from ((node, text) for text in _texts(node))
+        else:
+            number = _number(node.name)
+            if number is not None:
+                yield node, -number if isinstance(node.parent, exp.Neg) else number
+
+
+def _texts(node: exp.Expr) -> list[str]:
+    text = node.name[:_MAX_TEXT]
+    above = node.parent
+    if isinstance(above, _PATTERNS) and above.expression is node:
+        many, one = ("*", "?") if isinstance(above, exp.Glob) else ("%", "_")
+        return [
+            text.replace(many, a).replace(one, b) for a, b in (("", "x"), ("x", "0"), (" y", "y"))
+        ]
+    return [text]
+
+
+def _number(text: str) -> int | float | None:
+    if not re.fullmatch(r"\d{1,18}|\d{0,15}\.\d{0,15}(?:[eE][-+]?\d{1,2})?", text):
+        return None
+    try:
+        return int(text) if text.isdigit() else float(text)
+    except ValueError:
+        return None
+
+
+def _comparison(node: exp.Expr) -> exp.Expr | None:
+    """Returns the comparison that a constant stands in, or else the call or sum around it."""
+    around: exp.Expr | None = None
+    above = node.parent
+    while above is not None and not isinstance(above, exp.Query):
+        if isinstance(above, _COMPARISONS):
+            return above
+        if around is None and isinstance(above, exp.Func | exp.Binary | exp.Limit | exp.Offset):
+            around = above
+        above = above.parent
+    return around
+
+
+def _counts_rows(node: exp.Expr, place: exp.Expr | None) -> bool:
+    if isinstance(place, exp.Limit | exp.Offset):
+        return True
+    if place is None:
+        return False
+    # `n >= 3` outside may speak of a COUNT(*) AS n inside.
+    return place.find(*_COUNTS) is not None or (
+        isinstance(place, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ)
+        and isinstance(node, exp.Literal)
+    )
+
+
+class _Names:
+    """The schema's columns behind the names of a query."""
+
+    def __init__(self, tree: exp.Expr, columns: frozenset[str]) -> None:
+        self._columns = columns
+        self._behind: dict[str, set[str]] = {}
+        for cte in tree.find_all(exp.CTE):
+            for query in cte.this.find_all(exp.Select):
+                for name, output in zip(cte.alias_column_names, query.expressions, strict=False):
+                    self._note(name, output)
+        for output in tree.find_all(exp.Alias):
+            self._note(output.alias, output.this)
+
+    def _note(self, name: str, output: exp.Expr) -> None:
+        found = {column.name.lower() for column in output.find_all(exp.Column)}
+        self._behind.setdefault(name.lower(), set()).update(found & self._columns)
+
+    def within(self, place: exp.Expr | None) -> set[str]:
+        """Returns the columns that a part of the query names, itself or through an alias."""
+        if place is None:
+            return set()
+        found: set[str] = set()
+        for column in place.find_all(exp.Column):
+            name = column.name.lower()
+            found |= {name} if name in self._columns else self._behind.get(name, set())
+        return found
+
+
+def _read_links(tree: exp.Expr, names: _Names) -> frozenset[tuple[str, str]]:
+    links: set[tuple[str, str]] = set()
+    for node in tree.find_all(*_COMPARISONS):
+        met = sorted(names.within(node))[:4]
+        links |= {(a, b) for i, a in enumerate(met) for b in met[i + 1 :]}
+    return frozenset(links)
+
+
+def _sort_key(value: Constant) -> tuple[str, str]:
+    return type(value).__name__, str(value)

@@ -1,0 +1,1 @@
+"""The engines behind one small interface: a store of data, and a query that runs on it."""

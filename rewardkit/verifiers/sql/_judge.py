@@ -1,0 +1,208 @@
+"""Grades one query against one prepared reference; runs in a worker."""
+
+from collections.abc import Sequence
+
+from rewardkit.verdict import Json, Reason, Verdict
+from rewardkit.verifiers.sql._dialects import route, translate_query
+from rewardkit.verifiers.sql._engines.base import QueryError
+from rewardkit.verifiers.sql._guard import parse_query
+from rewardkit.verifiers.sql._partial import Credit, credit, efficiency
+from rewardkit.verifiers.sql._prepare import Prepared, forget, prepare
+from rewardkit.verifiers.sql._settings import Settings
+from rewardkit.verifiers.sql._signals import find_signals, tables_of
+from rewardkit.verifiers.sql._trial import Failure, Trial
+from rewardkit.verifiers.sql._witness import find_witness
+from rewardkit.verifiers.sql.reference import Task
+
+__all__ = ["REASONS", "check", "grade", "verdict_of"]
+
+REASONS = {
+    "unsafe": Reason.FORBIDDEN,
+    "several_statements": Reason.FORBIDDEN,
+    "syntax": Reason.UNPARSABLE,
+    "unknown_name": Reason.UNPARSABLE,
+    "runtime": Reason.CRASH,
+    "timeout": Reason.TIMEOUT,
+    "memory": Reason.MEMORY,
+    "row_cap": Reason.OUTPUT_LIMIT,
+    "too_big": Reason.SIZE_LIMIT,
+    "engine_crash": Reason.CRASH,
+    "engine": Reason.ENGINE_FAILURE,
+    "wrong_rows": Reason.MISMATCH,
+    "wrong_columns": Reason.MISMATCH,
+    "wrong_order": Reason.MISMATCH,
+    "coincidental": Reason.MISMATCH,
+    "non_deterministic": Reason.MISMATCH,
+    "constants_only": Reason.CHEATED,
+    "reference_fails": Reason.UNPROVED,
+    "reference_empty": Reason.UNPROVED,
+}
+"""What `evidence["why"]` says, and the reason of the verdict."""
+
+_UNPAID = (
+    *("unsafe", "several_statements", "timeout", "memory", "row_cap", "syntax", "too_big"),
+    "engine_crash",
+)
+_CHEATS = {"constants_only", "catalogue_read"}
+_ENDINGS = ("timeout", "memory", "row_cap", "unsafe", "engine_crash")
+"""Failures that are named as they are, whatever database they are met on."""
+
+
+def check(task: Task, settings: Settings) -> list[str]:
+    """Returns warnings on a reference.
+
+    Raises:
+        QueryError: it cannot be used.
+    """
+    prepared = prepare(task, settings)
+    warnings = []
+    strength = prepared.strength
+    if prepared.references and not _gives_rows(prepared):
+        warnings.append("the reference gives no rows on any database: every verdict abstains")
+    elif not all(e.result.rows for e in prepared.given.expected if e is not None):
+        warnings.append("the reference gives no rows on the given data")
+    if prepared.references and prepared.backwards is None and prepared.way.target == "sqlite":
+        warnings.append("the reference gives other rows when the table is stored in another order")
+    if strength.mutants and strength.score < 0.5:
+        warnings.append(
+            f"the databases tell it from only {strength.killed} of {strength.mutants} mutants"
+        )
+    if not prepared.generated and prepared.references and settings.databases:
+        warnings.append("no database can be generated: only the given rows decide")
+    return warnings
+
+
+def grade(task: Task, sql: str, settings: Settings) -> Verdict:
+    """Returns the verdict on one query. `answer` and `seconds` are the caller's to fill."""
+    way = route(task)
+    try:
+        query = translate_query(parse_query(sql, way.source, way.own_guard), way)
+    except QueryError as error:
+        signals = ["catalogue_read"] if "catalogue" in error.message else []
+        return verdict_of(error.kind, "guard", error.message, signals=signals)
+    try:
+        prepared = prepare(task, settings)
+    except QueryError as error:
+        return verdict_of("reference_fails", "reference", error.message, score=None)
+    tree = prepared.references[0].tree if prepared.references else None
+    schema = prepared.engine.schema
+    signals = find_signals(query, schema, tree)
+    if not prepared.references and "constants_only" in signals:
+        return verdict_of("constants_only", "guard", "no table is read", signals=signals)
+    trial = Trial(prepared, query, settings)
+    failure = trial.failure()
+    if trial.tables is not None and tree is not None and tables_of(tree, schema) - trial.tables:
+        # The engine knows better what is read: a table may be named and never looked at.
+        signals = list(dict.fromkeys([*signals, "table_not_read"]))
+    if failure is None:
+        return _passed(trial, signals)
+    if failure.why in ("memory", "engine_crash"):
+        forget()  # what it left behind in the engine must not meet the next query
+    if failure.why == "engine":
+        return verdict_of("engine", trial.tier, failure.detail, score=None)
+    return _failed(trial, failure, signals)
+
+
+def verdict_of(
+    why: str,
+    tier: str,
+    detail: str,
+    *,
+    score: float | None = 0.0,
+    signals: Sequence[str] = (),
+) -> Verdict:
+    """Returns a verdict that has nothing but its cause."""
+    evidence: dict[str, Json] = {"tier": tier, "why": why}
+    if signals:
+        evidence["signals"] = list(signals)
+    return Verdict(score, REASONS[why], detail=_line(tier, why, detail), evidence=evidence)
+
+
+def _line(tier: str, why: str, detail: str) -> str:
+    return f"{tier}: {why.replace('_', ' ')}: {detail}"[:600]
+
+
+def _gives_rows(prepared: Prepared) -> bool:
+    return any(
+        e.result.rows
+        for bench in (prepared.given, *prepared.generated)
+        for e in bench.expected
+        if e is not None
+    )
+
+
+def _passed(trial: Trial, signals: Sequence[str]) -> Verdict:
+    prepared, tier = trial.prepared, trial.tier
+    same = tier == "same query"
+    if prepared.references and not same and not _gives_rows(prepared):
+        detail = "the reference gives no rows, nor does any generated database make it give some"
+        return verdict_of("reference_empty", tier, detail, score=None, signals=signals)
+    strength = prepared.strength
+    parts = {"correct": 1.0}
+    if strength.mutants:
+        killed = strength.by_given if tier == "given rows" else strength.killed
+        parts["confidence"] = 1.0 if same else round(killed / strength.mutants, 4)
+    if trial.settings.efficiency and trial.steps:
+        parts["efficiency"] = efficiency(prepared.steps, trial.steps)
+    return Verdict(
+        1.0,
+        Reason.MATCH,
+        detail=f"{tier}: agrees on {trial.ran} database{'s' * (trial.ran > 1)}",
+        parts=parts,
+        evidence=_evidence(trial, signals),
+    )
+
+
+def _evidence(trial: Trial, signals: Sequence[str]) -> dict[str, Json]:
+    prepared, strength = trial.prepared, trial.prepared.strength
+    evidence: dict[str, Json] = {"tier": trial.tier, "databases": trial.ran}
+    if strength.mutants:
+        evidence["strength"] = {
+            "mutants": strength.mutants,
+            "killed": strength.killed,
+            "killed_by_given_rows": strength.by_given,
+        }
+    if trial.steps:
+        evidence["steps"] = {"prediction": trial.steps, "reference": prepared.steps}
+    if prepared.way.transpiled:
+        evidence["transpiled"] = f"{prepared.way.source} to {prepared.way.target}"
+    if signals:
+        evidence["signals"] = list(signals)
+    return evidence
+
+
+def _failed(trial: Trial, failure: Failure, signals: list[str]) -> Verdict:
+    why = failure.why
+    if why == "non_deterministic" and why not in signals:
+        signals = [*signals, why]
+    if why == "unsafe" and ("sqlite_" in failure.detail or "pragma_" in failure.detail):
+        signals = [*signals, "catalogue_read"]
+    evidence = _evidence(trial, signals)
+    if failure.bench.data is not None and why not in _ENDINGS:
+        why = "coincidental"
+        evidence |= {"difference": failure.why, "database": failure.bench.name}
+        evidence |= find_witness(trial.prepared, trial.query, failure.bench.data, trial.limits())
+    evidence["why"] = why
+    paid = _pay(trial, failure, signals)
+    return Verdict(
+        paid.score,
+        Reason.PARTIAL if paid.score > 0 else REASONS[why],
+        detail=_line(trial.tier, why, failure.detail),
+        parts=paid.parts,
+        evidence=evidence,
+    )
+
+
+def _pay(trial: Trial, failure: Failure, signals: Sequence[str]) -> Credit:
+    most = trial.settings.partial
+    if most <= 0 or failure.why in _UNPAID or _CHEATS & set(signals):
+        return Credit(0.0, {})
+    prepared = trial.prepared
+    return credit(
+        trial.query.tree,
+        prepared.references[0].tree if prepared.references else None,
+        prepared.engine.schema,
+        failure.bench.expected[0] if failure.bench.expected else None,
+        failure.found,
+        most=most,
+    )

@@ -1,0 +1,136 @@
+"""A prediction's way through the databases, up to the first on which it fails."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from rewardkit.verifiers.sql._clues import Clues, read_clues
+from rewardkit.verifiers.sql._engines.base import Limits, QueryError, Result, Store
+from rewardkit.verifiers.sql._guard import Query
+from rewardkit.verifiers.sql._prepare import Prepared
+from rewardkit.verifiers.sql._results import Bench, Difference, Expected, compare, find_columns
+from rewardkit.verifiers.sql._settings import Settings
+
+__all__ = ["Failure", "Trial"]
+
+_EXTRA = 6
+"""Databases around constants that only the prediction has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where and how a prediction failed."""
+
+    why: str
+    detail: str
+    bench: Bench
+    found: Result | None = None
+
+
+@dataclass(slots=True)
+class Trial:
+    """One prediction against one prepared task."""
+
+    prepared: Prepared
+    query: Query
+    settings: Settings
+    tier: str = "given rows"
+    ran: int = 0
+    """Databases on which it ran."""
+    steps: int = 0
+    """Instructions of SQLite's machine on the given rows."""
+    tables: frozenset[str] | None = None
+    """Tables that it read there, if the engine says so."""
+    _alive: list[int] = field(default_factory=list)
+    """The references that agree so far."""
+    _seen: dict[int, list[tuple[Expected, Result]]] = field(default_factory=dict)
+    _columns: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def failure(self) -> Failure | None:
+        """Runs until something differs and returns it, or None if nothing does."""
+        prepared = self.prepared
+        self._alive = list(range(len(prepared.given.expected)))
+        failure = self._try(prepared.given) or self._try_backwards()
+        if failure is not None:
+            return failure
+        if self._same_tree():
+            self.tier = "same query"
+            return None
+        if not prepared.generated:
+            return None
+        self.tier = "generated data"
+        return self._try_all(prepared.generated) or self._try_all(self._extra())
+
+    def _same_tree(self) -> bool:
+        tree = self.query.tree
+        return tree is not None and any(
+            self.prepared.references[i].tree == tree
+            for i in self._alive
+            if i < len(self.prepared.references)
+        )
+
+    def _extra(self) -> Iterable[Bench]:
+        known = self.prepared.clues
+        clues = read_clues(self.query.tree, self.prepared.engine.schema.column_names())
+        new = Clues(
+            clues.by_column - known.by_column,
+            clues.loose - known.loose,
+            clues.counts - known.counts,
+            clues.links - known.links,
+        )
+        return () if new == Clues() else self.prepared.extra(new, _EXTRA, self.settings)
+
+    def _try_all(self, benches: Iterable[Bench]) -> Failure | None:
+        return next((f for bench in benches if (f := self._try(bench)) is not None), None)
+
+    def _try(self, bench: Bench, store: Store | None = None) -> Failure | None:
+        """Returns how the prediction fails on a database, if it does."""
+        try:
+            found = (store or bench.store).run(self.query.sql, self.limits())
+        except QueryError as error:
+            return Failure(error.kind, error.message, bench)
+        if store is None:
+            self.ran += 1
+            if bench.data is None:
+                self.steps, self.tables = found.steps, found.tables
+        differences: list[Difference] = []
+        agreeing = []
+        for i in self._alive:
+            expected = bench.expected[i] if i < len(bench.expected) else None
+            difference = None if expected is None else self._compare(i, expected, found)
+            if difference is None:
+                agreeing.append(i)
+            else:
+                differences.append(difference)
+        if agreeing or not differences:
+            self._alive = agreeing
+            return None
+        return Failure(differences[0].kind, differences[0].detail, bench, found)
+
+    def _try_backwards(self) -> Failure | None:
+        if self.prepared.backwards is None:
+            return None
+        failure = self._try(self.prepared.given, self.prepared.backwards)
+        if failure is None or failure.why in ("timeout", "memory"):
+            return failure
+        detail = "gives something else when the rows are stored in another order"
+        return replace(failure, why="non_deterministic", detail=detail)
+
+    def _compare(self, i: int, expected: Expected, found: Result) -> Difference | None:
+        policy = self.prepared.task.policy
+        difference = compare(expected, found, policy, self._columns.get(i))
+        if policy.column_order == "positional" and policy.extra_columns == "reject":
+            return difference
+        # A choice of columns has to hold on all databases so far.
+        seen = self._seen.setdefault(i, [])
+        seen.append((expected, found))
+        if difference is None:
+            return None
+        columns = find_columns(seen, policy)
+        if columns is None:
+            return difference
+        self._columns[i] = columns
+        return None
+
+    def limits(self) -> Limits:
+        """Returns what one run may cost: more where the reference costs much itself."""
+        return self.settings.limits(steps=max(self.settings.max_steps, 20 * self.prepared.steps))
