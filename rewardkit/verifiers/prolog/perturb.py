@@ -1,0 +1,171 @@
+"""Runs a program's variants for the audit: which literals move the answer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from rewardkit.verifiers.prolog.audit import Literal, Report
+from rewardkit.verifiers.prolog.engine import Engine, Talk
+from rewardkit.verifiers.prolog.reading import read_answers, read_rows
+from rewardkit.verifiers.prolog.terms import Term, numbers_equal, same
+
+__all__ = ["perturb"]
+
+_Rows: TypeAlias = tuple[tuple[Term, ...], ...]
+_Edits: TypeAlias = list[list[int | str]]
+_MAX_RESTARTS = 4
+_ROWS = 8
+_UNDECIDED = ("limit", "resource", "size", "broken")
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What one variant gave; `rows` is None where that is not known."""
+
+    rows: _Rows | None
+    error: str = ""
+
+
+class Variants:
+    """Runs variants of one program on one query."""
+
+    def __init__(
+        self, engine: Engine, program: str, query: dict[str, Any], inferences: int
+    ) -> None:
+        self.engine = engine
+        self.program = program
+        self.query = {**query, "max_rows": _ROWS}
+        # A variant may take somewhat longer than the program itself, and no more.
+        self.inferences = min(engine.limits.inferences, 5 * inferences + 20_000)
+
+    def together(self, variants: Sequence[_Edits], talk: Talk | None) -> list[_Result]:
+        """Runs all in one process, each in a module of its own; quick."""
+        results: list[_Result] = []
+        restarts = 0
+        while len(results) < len(variants) and restarts <= _MAX_RESTARTS:
+            left = list(variants[len(results) :])
+            if talk is not None:
+                events = self._ask(talk, left)
+                talk = None
+            else:
+                with self.engine.talk() as fresh:
+                    events = self._ask(fresh, left)
+            results += [_read_variant(event) for event in events if event.get("k") == "variant"]
+            if len(results) < len(variants):
+                # What one variant breaks says nothing of the next.
+                results.append(_Result(None, "broken"))
+                restarts += 1
+        results += [_Result(None, "broken")] * (len(variants) - len(results))
+        return results
+
+    def apart(self, variants: Sequence[_Edits], _talk: Talk | None) -> list[_Result]:
+        """Runs each as the program itself was run, in a sandbox of its own."""
+        return [self._run_alone(edits) for edits in variants]
+
+    def _ask(self, talk: Talk, variants: list[_Edits]) -> list[dict[str, Any]]:
+        return talk.request(
+            program=self.program,
+            queries=[self.query],
+            variants=variants,
+            inferences=self.inferences,
+        )
+
+    def _run_alone(self, edits: _Edits) -> _Result:
+        text = self.program
+        for start, end, new in sorted(edits, key=lambda edit: -int(edit[0])):
+            text = f"{text[: int(start)]}{new}{text[int(end) :]}"
+        with self.engine.talk() as talk:
+            events = talk.request(program=text, queries=[self.query], inferences=self.inferences)
+        answers = read_answers(events, 1)[0]
+        if answers.how in ("exhausted", "capped", "distinct"):
+            return _Result(answers.rows[:_ROWS])
+        return _Result(() if answers.how == "error" else None, answers.error or answers.how)
+
+
+def perturb(
+    variants: Variants, literals: Sequence[Literal], base: _Rows, talk: Talk | None
+) -> Report | None:
+    """Returns which literals move the answer; None if the program does not repeat its own answer.
+
+    Args:
+        variants: how variants are run.
+        literals: what is changed, one at a time.
+        base: the rows that the program gives as it is.
+        talk: a sandbox in which the program has just run.
+    """
+    rows = base[:_ROWS]
+    for run in (variants.together, variants.apart):
+        report = _run(run, literals, rows, talk)
+        if report is not None:
+            return report
+        talk = None
+    return None
+
+
+def _run(
+    run: Callable[[Sequence[_Edits], Talk | None], list[_Result]],
+    literals: Sequence[Literal],
+    base: _Rows,
+    talk: Talk | None,
+) -> Report | None:
+    repeats = [_is_answer(one, base) for one in literals]
+    plan = [(i, 0) for i in range(len(literals))]
+    plan += [(i, 1) for i, repeated in enumerate(repeats) if repeated]
+    edits = [_edits(literals[i], which) for i, which in plan]
+    # The program as it is comes last: it must still say what it said.
+    *results, again = run([*edits, []], talk)
+    if not _agree(again, base):
+        return None
+    matters = [False] * len(literals)
+    follows = list(repeats)
+    for (i, which), result in zip(plan, results, strict=True):
+        matters[i] |= _moves(result, base)
+        follows[i] &= _follows(result, literals[i].changed(which)[1])
+    still = [i for i, moved in enumerate(matters) if not moved and not repeats[i]]
+    if still:
+        second = run([_edits(literals[i], 1) for i in still], None)
+        for i, result in zip(still, second, strict=True):
+            matters[i] = _moves(result, base)
+    return Report(tuple(literals), tuple(matters), tuple(follows))
+
+
+def _edits(literal: Literal, which: int) -> _Edits:
+    return [[literal.start, literal.end, literal.changed(which)[0]]]
+
+
+def _read_variant(event: dict[str, Any]) -> _Result:
+    error = event.get("error") or {}
+    return _Result(read_rows(event.get("rows")), str(error.get("class", "")))
+
+
+def _agree(result: _Result, base: _Rows) -> bool:
+    return (
+        result.rows is not None
+        and not result.error
+        and len(result.rows) == len(base)
+        and all(
+            len(a) == len(b) and all(map(same, a, b))
+            for a, b in zip(result.rows, base, strict=True)
+        )
+    )
+
+
+def _moves(result: _Result, base: _Rows) -> bool:
+    # A variant that ran out of time or broke its process has shown nothing.
+    if result.rows is None or result.error in _UNDECIDED:
+        return False
+    return not _agree(result, base)
+
+
+def _is_answer(literal: Literal, base: _Rows) -> bool:
+    return bool(base) and bool(base[0]) and _is(base[0][0], literal.value)
+
+
+def _follows(result: _Result, value: Term) -> bool:
+    return bool(result.rows) and bool(result.rows[0]) and _is(result.rows[0][0], value)
+
+
+def _is(term: Term, value: Term) -> bool:
+    if isinstance(term, int | float) and isinstance(value, int | float):
+        return numbers_equal(term, value)
+    return same(term, value)
