@@ -133,9 +133,12 @@ class Talk:
         result = self.session.wait(grace_s=0.2)
         if self.session.lost or result.status is Status.FAILED:
             raise LostError(result.detail or "the sandbox was lost")
+        how = str(result.status)
+        if result.status is Status.SIGNALED and result.max_rss_bytes > self.limits.memory_bytes // 2:
+            how = "memory"  # the engine gives up where the system refuses it more
         return {
             "k": "end",
-            "how": str(result.status),
+            "how": how,
             "signal": result.signal,
             "cpu_s": result.cpu_s,
             "rss": result.max_rss_bytes,

@@ -1,5 +1,6 @@
 """From one program's run to its verdict."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["grade"]
 
+_ENCODING = re.compile(r":-\s*encoding\(\s*\w+\s*\)")
 _DETAIL_CHARS = 300
 _SPRAY = 5
 
@@ -46,9 +48,10 @@ def grade(verifier: "PrologVerifier", program: str, task: Task) -> Verdict:
         return _verdict(verifier, program, _Whole("syntax_error", unreadable), [], None, "")
     audited = _audited(verifier, asked)
     queries = [_request(verifier, one, task) for one in asked]
+    text = _as_text(program)
     with verifier.engine.talk() as talk:
         events = talk.request(
-            program=program,
+            program=text,
             queries=queries,
             structure=True,
             literals=audited is not None,
@@ -63,11 +66,17 @@ def grade(verifier: "PrologVerifier", program: str, task: Task) -> Verdict:
         if audited is not None and whole.outcome not in ("syntax_error", "unsafe"):
             found = answers[audited]
             variants = Variants(
-                verifier.engine, program, queries[audited], found.inferences
+                verifier.engine, text, queries[audited], found.inferences
             )
-            audit = _audit(variants, events, found, program, task, talk)
+            audit = _audit(variants, events, found, text, task, talk)
         isolation = talk.session.isolation
     return _verdict(verifier, program, whole, events, audit, isolation)
+
+
+def _as_text(program: str) -> str:
+    """Returns a program as the engine reads it from memory, where no encoding can be declared."""
+    text = program.removeprefix("\ufeff")
+    return _ENCODING.sub(lambda m: ":- true".ljust(len(m[0])), text)
 
 
 def _unreadable(program: str) -> str:
@@ -139,7 +148,7 @@ def _from_load(load: Mapping[str, Any] | None, how: str) -> _Whole:
     if kind in ("limit", "cpu", "wall"):
         # A directive without end is not what a query asked for.
         return _Whole("unsafe", "loading does not end")
-    outcome = {"resource": "resource", "memory": "resource"}.get(kind, "crash")
+    outcome = {"resource": "resource", "memory": "resource"}.get(kind, "error" if error else "crash")
     return _Whole(outcome, f"loading failed: {error.get('text', how)}")
 
 
@@ -157,7 +166,9 @@ def _audit(
     alive = talk if events[-1].get("how") == "done" else None
     report = perturb(variants, literals, found.rows, alive)
     if report is None:
-        return Audit(0.0, "the same program gives another answer when it is run again", {})
+        return Audit(0.0, "the program does not repeat its answer when it is run again", {})
+    if not report.literals:
+        return Audit(0.0, "no change of a number could be run to its end", {})
     return score(report, program, task.problem)
 
 

@@ -13,7 +13,7 @@ __all__ = ["perturb"]
 
 _Rows: TypeAlias = tuple[tuple[Term, ...], ...]
 _Edits: TypeAlias = list[list[int | str]]
-_MAX_RESTARTS = 4
+_MAX_RESTARTS = 2
 _ROWS = 8
 _UNDECIDED = ("limit", "resource", "size", "broken")
 
@@ -37,12 +37,14 @@ class Variants:
         self.query = {**query, "max_rows": _ROWS}
         # A variant may take somewhat longer than the program itself, and no more.
         self.inferences = min(engine.limits.inferences, 5 * inferences + 20_000)
+        self.left_s = 2 * engine.limits.timeout_s
+        """Processor seconds that are left for them all."""
 
     def together(self, variants: Sequence[_Edits], talk: Talk | None) -> list[_Result]:
         """Runs all in one process, each in a module of its own; quick."""
         results: list[_Result] = []
         restarts = 0
-        while len(results) < len(variants) and restarts <= _MAX_RESTARTS:
+        while len(results) < len(variants) and restarts <= _MAX_RESTARTS and self.left_s > 0:
             left = list(variants[len(results) :])
             if talk is not None:
                 events = self._ask(talk, left)
@@ -60,15 +62,20 @@ class Variants:
 
     def apart(self, variants: Sequence[_Edits], _talk: Talk | None) -> list[_Result]:
         """Runs each as the program itself was run, in a sandbox of its own."""
-        return [self._run_alone(edits) for edits in variants]
+        return [
+            self._run_alone(edits) if self.left_s > 0 else _Result(None, "broken")
+            for edits in variants
+        ]
 
     def _ask(self, talk: Talk, variants: list[_Edits]) -> list[dict[str, Any]]:
-        return talk.request(
+        events = talk.request(
             program=self.program,
             queries=[self.query],
             variants=variants,
             inferences=self.inferences,
         )
+        self.left_s -= float(events[-1].get("cpu_s", 0.0))
+        return events
 
     def _run_alone(self, edits: _Edits) -> _Result:
         text = self.program
@@ -76,6 +83,7 @@ class Variants:
             text = f"{text[: int(start)]}{new}{text[int(end) :]}"
         with self.engine.talk() as talk:
             events = talk.request(program=text, queries=[self.query], inferences=self.inferences)
+        self.left_s -= float(events[-1].get("cpu_s", 0.0))
         answers = read_answers(events, 1)[0]
         if answers.how in ("exhausted", "capped", "distinct"):
             return _Result(answers.rows[:_ROWS])
@@ -116,17 +124,26 @@ def _run(
     *results, again = run([*edits, []], talk)
     if not _agree(again, base):
         return None
-    matters = [False] * len(literals)
+    matters: list[bool | None] = [None] * len(literals)
     follows = list(repeats)
     for (i, which), result in zip(plan, results, strict=True):
-        matters[i] |= _moves(result, base)
+        matters[i] = _either(matters[i], _moves(result, base))
         follows[i] &= _follows(result, literals[i].changed(which)[1])
     still = [i for i, moved in enumerate(matters) if not moved and not repeats[i]]
     if still:
         second = run([_edits(literals[i], 1) for i in still], None)
         for i, result in zip(still, second, strict=True):
-            matters[i] = _moves(result, base)
-    return Report(tuple(literals), tuple(matters), tuple(follows))
+            matters[i] = _either(matters[i], _moves(result, base))
+    known = [i for i, moved in enumerate(matters) if moved is not None]
+    return Report(
+        tuple(literals[i] for i in known),
+        tuple(bool(matters[i]) for i in known),
+        tuple(follows[i] for i in known),
+    )
+
+
+def _either(one: bool | None, other: bool | None) -> bool | None:
+    return one if other is None else bool(one) or other
 
 
 def _edits(literal: Literal, which: int) -> _Edits:
@@ -150,10 +167,10 @@ def _agree(result: _Result, base: _Rows) -> bool:
     )
 
 
-def _moves(result: _Result, base: _Rows) -> bool:
+def _moves(result: _Result, base: _Rows) -> bool | None:
     # A variant that ran out of time or broke its process has shown nothing.
     if result.rows is None or result.error in _UNDECIDED:
-        return False
+        return None
     return not _agree(result, base)
 
 

@@ -60,7 +60,8 @@ class PrologVerifier(Verifier):
             audit: find out `parts["auditability"]`, which takes a run for each number of the
                 program.
             timeout_s: processor seconds of a program with its queries, rounded up to whole ones.
-            wall_s: seconds on the clock; by default four times `timeout_s`, and ten.
+            wall_s: seconds on the clock; by default twice `timeout_s`, and five. What a
+                program waits for a processor is given back.
             inferences: logical inferences of loading, and of each query.
             memory_bytes: memory of a program; its Prolog stacks have 64 MiB of it.
             max_solutions: solutions of one query; a program that gives more is unbounded.
@@ -94,7 +95,7 @@ class PrologVerifier(Verifier):
         limits = RunLimits(
             inferences=inferences,
             timeout_s=timeout_s,
-            wall_s=4 * timeout_s + 10 if wall_s is None else wall_s,
+            wall_s=2 * timeout_s + 5 if wall_s is None else wall_s,
             memory_bytes=memory_bytes,
         )
         self.engine = Engine(limits=limits, isolation=isolation)

@@ -36,6 +36,7 @@ refused(protocola(_)).
 refused(open_xterm(_, _, _, _, _)).
 refused(open_resource(_, _, _)).
 refused(redefine_system_predicate(_)).
+refused(copy_predicate_clauses(_, _)).
 refused(unwrap_predicate(_, _)).
 refused(open_shared_object(_, _)).
 refused(open_shared_object(_, _, _)).
@@ -48,7 +49,14 @@ guarded(open(File, Mode, _), '$rewardkit':may_open(File, Mode)).
 guarded(open(File, Mode, _, _), '$rewardkit':may_open(File, Mode)).
 guarded(load_files(Files, Options), '$rewardkit':may_load(Files, Options)).
 guarded(set_prolog_flag(Flag, _), '$rewardkit':may_set(Flag)).
+guarded(create_prolog_flag(Flag, _, _), '$rewardkit':may_set(Flag)).
 guarded('$c_wrap_predicate'(Head, _, _, _, _), '$rewardkit':may_wrap(Head)).
+guarded('$record_clause'(Clause, _, _), '$rewardkit':may_define(Clause)).
+guarded('$record_clause'(Clause, _, _, _), '$rewardkit':may_define(Clause)).
+guarded(abolish(Indicator), '$rewardkit':may_abolish(Indicator)).
+guarded(abolish(Name, _), '$rewardkit':may_abolish(Name)).
+guarded('$set_predicate_attribute'(Head, _, _), '$rewardkit':may_change(Head)).
+guarded(erase(Reference), '$rewardkit':may_erase(Reference)).
 
 % And some would only waste time, or write where nobody reads.
 replaced(sleep(_), true).
@@ -56,10 +64,18 @@ replaced(print_message(Kind, Term), '$rewardkit':note(Kind, Term)).
 replaced(prolog_alert_signal(_, _), true).
 
 may_open(File, read) :-
+    own_file(File), !,
+    throw(error(existence_error(source_sink, File), _)).
+may_open(File, read) :-
     catch(absolute_file_name(File, Path, [file_errors(fail)]), _, fail),
     in_library(Path), !.
 may_open(File, Mode) :-
     stop(open(File, Mode)).
+
+% What a program is loaded as; portray_clause/1 and its kin look for the names of variables there.
+own_file(File) :-
+    atom(File),
+    ( File == '/program.pl' -> true ; sub_atom(File, 0, _, _, '/variant') ).
 
 in_library(Path) :-
     current_prolog_flag(home, Home),
@@ -81,9 +97,10 @@ may_load_(_, Options) :-
 may_load_(library(Name), _) :-
     \+ unsafe_library(Name), !.
 may_load_(File, _) :-
-    % The autoloader names the file itself.
-    atom(File), is_absolute_file_name(File), in_library(File),
-    file_base_name(File, Base), file_name_extension(Name, _, Base),
+    % Libraries name each other by other aliases, and the autoloader by path.
+    catch(absolute_file_name(File, Path, [file_type(prolog), file_errors(fail)]), _, fail),
+    in_library(Path),
+    file_base_name(Path, Base), file_name_extension(Name, _, Base),
     \+ unsafe_library(Name).
 
 % autoloadable(row, -Json): [name, library] of what is loaded at first use in an ordinary session,
@@ -155,6 +172,34 @@ may_set(Flag) :-
     ;   true
     ).
 
+% Consulting a clause for a locked predicate replaces the predicate, except in module system.
+may_define(Clause) :-
+    '$current_source_module'(Source),
+    strip_module(Source:Clause, M0, Plain0),
+    ( nonvar(Plain0), Plain0 = (Head0 :- _) -> true ; Head0 = Plain0 ),
+    strip_module(M0:Head0, M, Head),
+    may_touch(M, Head).
+
+may_abolish(Indicator) :-
+    strip_module(Indicator, M, _),
+    may_touch(M, _).
+
+may_change(Head) :-
+    strip_module(Head, M, _),
+    ( memberchk(M, ['$rewardkit', '$messages', '$syspreds']) -> stop(change(M)) ; true ).
+
+may_erase(Reference) :-
+    (   catch(clause(M:Head, _, Reference), _, fail),
+        predicate_property(M:Head, static)
+    ->  may_touch(M, Head)
+    ;   true
+    ).
+
+may_touch(M, _) :- \+ module_property(M, class(system)), !.
+may_touch(system, _) :- !.
+may_touch(M, Head) :- callable(Head), predicate_property(M:Head, multifile), !.
+may_touch(M, _) :- stop(change(M)).
+
 may_wrap(Head) :-
     (   strip_module(Head, M, Plain), callable(Plain),
         predicate_property(M:Plain, built_in)
@@ -171,6 +216,7 @@ definition(Head, M) :-
     ( predicate_property(system:Head, imported_from(M0)) -> M = M0 ; M = system ).
 
 install_guards :-
+    set_module('$rewardkit':class(system)),
     set_prolog_flag(access_level, system),
     as_without(arithmetic),
     forall(( refused(H), definition(H, M) ),
@@ -371,7 +417,7 @@ encode_(T, _, _) :- float(T), !,
     format('{"f":"~17g"}', [T]).
 encode_(T, _, _) :- string(T), !, put_text('{"s":"', T).
 encode_([], _, _) :- !, format('{"l":[]}').
-encode_(T, _, _) :- blob(T, Kind), Kind \== text, !, format('{"b":"~w"}', [Kind]).
+encode_(T, _, _) :- blob(T, Kind), Kind \== text, Kind \== ucs_text, !, format('{"b":"~w"}', [Kind]).
 encode_(T, _, _) :- atom(T), !, put_text('{"a":"', T).
 encode_('$rk_v'(N), _, _) :- !, format('{"v":~d}', [N]).
 encode_([H|T], State, D) :- !,

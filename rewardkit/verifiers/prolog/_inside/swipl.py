@@ -115,6 +115,9 @@ class Prolog:
             self._run(f"catch(use_module(library({name}), []), _, true)")
         self._loaded = set(_PRELOADED)
         self._run("set_prolog_flag(autoload, true)")
+        # Nobody reads them, and a write for each line would cost more than the program.
+        for stream in ("user_output", "user_error"):
+            self._run(f"set_stream({stream}, buffer(full))")
         self._rehearse()
         self._run("'$rewardkit':install_guards")
         listed = json.loads(self.once("autoloadable")[1] or "[]")
@@ -132,8 +135,10 @@ class Prolog:
     def _load_library(self, name: str) -> None:
         if name in self._loaded:
             return
-        text = f"catch(('$rewardkit':may_preload({name}), use_module(library({name}), [])), _, true)"
-        self._run(text, required=False)
+        load = f"('$rewardkit':may_preload({name}), use_module(library({name}), []))"
+        self._run("set_prolog_flag(autoload, false)")
+        self._run(f"catch({load}, _, true)", required=False)
+        self._run("set_prolog_flag(autoload, true)")
 
     def solutions(self, predicate: str, *arguments: str | int | list[str]) -> Iterator[list[str]]:
         """Yields the two last arguments of a predicate of `engine.pl` for each solution.
@@ -152,6 +157,9 @@ class Prolog:
         try:
             while library.PL_next_solution(query):
                 yield [self._text(first + count - 2), self._text(first + count - 1)]
+            if library.PL_exception(query):
+                # What no catch/3 stops, such as abort/0.
+                yield ["error", '{"class":"aborted","text":"aborted"}']
         finally:
             library.PL_cut_query(query)
 
@@ -240,6 +248,8 @@ class Prolog:
         library.PL_open_query.argtypes = [pointer, ctypes.c_int, pointer, term]
         library.PL_next_solution.argtypes = [size]
         library.PL_cut_query.argtypes = [size]
+        library.PL_exception.restype = term
+        library.PL_exception.argtypes = [size]
         library.PL_put_int64.argtypes = [term, ctypes.c_int64]
         library.PL_put_nil.argtypes = [term]
         library.PL_put_term.argtypes = [term, term]
