@@ -20,6 +20,7 @@ bwrap:bubblewrap:bubblewrap as an outer wall of the sandbox
 gcc:gcc libc6-dev:the sandbox's own helper, and C programs
 g++:g++:C++ programs
 node:nodejs:JavaScript programs
+swipl:swi-prolog-nox:Prolog programs
 chromium:chromium:the HTML report in a real browser
 endef
 export SYSTEM

@@ -17,6 +17,7 @@ from rewardkit.verifier import Verifier
 if TYPE_CHECKING:
     from rewardkit.verifiers.code import CodeVerifier
     from rewardkit.verifiers.math import MathVerifier
+    from rewardkit.verifiers.prolog import PrologVerifier
 
 __all__ = [
     "AnswerPolicy",
@@ -25,6 +26,7 @@ __all__ = [
     "Gate",
     "Json",
     "MathVerifier",
+    "PrologVerifier",
     "Reason",
     "Reward",
     "RewardResult",
@@ -38,7 +40,7 @@ __all__ = [
 ]
 
 # A verifier brings what it grades with; nobody waits for those that they do not name.
-_VERIFIERS = {"CodeVerifier": "code", "MathVerifier": "math"}
+_VERIFIERS = {"CodeVerifier": "code", "MathVerifier": "math", "PrologVerifier": "prolog"}
 
 
 def __getattr__(name: str) -> object:

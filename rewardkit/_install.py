@@ -12,6 +12,7 @@ __all__ = ["EXTRAS", "install_command", "require_extra"]
 EXTRAS: dict[str, tuple[str, ...]] = {
     "math": ("sympy", "math_verify", "pint"),
     "data": ("pyarrow", "datasets"),
+    "prolog": ("pyswip",),
 }
 """The import names that each extra brings."""
 

@@ -27,6 +27,7 @@ __all__ = [
 VERIFIERS: Mapping[str, str] = {
     "code": "rewardkit.verifiers.code:CodeVerifier",
     "math": "rewardkit.verifiers.math:MathVerifier",
+    "prolog": "rewardkit.verifiers.prolog:PrologVerifier",
 }
 """Name -> module:class. A verifier of your own is named in the same way: `my_module:MyVerifier`."""
 

@@ -1,21 +1,20 @@
-"""The host's side of the engine: a sandbox whose fork server holds SWI-Prolog, ready to be forked."""
+"""The host's side of the engine: a sandbox whose fork server holds SWI-Prolog, to be forked."""
 
 import json
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import ConfigError, EngineMissingError
 from rewardkit.sandbox import Job, Limits, Sandbox, Session, Status
 from rewardkit.sandbox.job import MEBIBYTE
-from rewardkit.verifiers.prolog._inside.swipl import find_library
+from rewardkit.verifiers.prolog._inside.location import find_library
 
 __all__ = ["INSTALL", "Engine", "LostError", "RunLimits", "Talk"]
 
 INSTALL = "apt-get install swi-prolog-nox"
 _INSIDE = "rewardkit.verifiers.prolog._inside."
-_MODULES = tuple(_INSIDE + name for name in ("swipl", "runner"))
+_MODULES = tuple(_INSIDE + name for name in ("location", "swipl", "runner"))
 _SERVE = _INSIDE + "runner:serve"
 _MAX_FRAME_BYTES = 16 << 20
 _MAX_REQUESTS = 4
@@ -61,12 +60,16 @@ class Engine:
             EngineMissingError: SWI-Prolog is not installed, or not as a shared library.
         """
         if not find_library():
-            raise EngineMissingError("SWI-Prolog (swipl and libswipl, in /usr or /usr/local)", INSTALL)
+            raise EngineMissingError("SWI-Prolog (swipl, libswipl in /usr or /usr/local)", INSTALL)
         self.limits = limits or RunLimits()
         self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, spare=2)
 
-    def talk(self) -> "Talk":
+    def talk(self, *, output_bytes: int = 0) -> "Talk":
         """Returns a sandbox of its own for the runs of one program; close it, or use `with`.
+
+        Args:
+            output_bytes: keep so much of what the program prints, and end it where it prints more;
+                0 throws it away, however much it is.
 
         Raises:
             LostError: the fork server died; a new call starts another.
@@ -79,11 +82,13 @@ class Engine:
                 cpu_s=math.ceil(limits.timeout_s),
                 wall_s=min(86000.0, _MAX_REQUESTS * limits.wall_s),
                 memory_bytes=limits.memory_bytes,
+                output_bytes=output_bytes or 1,
                 processes=16,
             ),
         )
         try:
-            return Talk(self.sandbox.start(job, channel=True, discard_output=True), limits)
+            session = self.sandbox.start(job, channel=True, discard_output=not output_bytes)
+            return Talk(session, limits)
         except OSError as error:
             raise LostError(str(error)) from error
 
@@ -119,6 +124,10 @@ class Talk:
             events.append(_read_event(frame))
         return events
 
+    def output(self) -> str:
+        """Returns what the program has printed, and ends the talk."""
+        return self.session.wait(grace_s=1.0).stdout.decode("utf-8", "replace")
+
     def close(self) -> None:
         """Lets go of the sandbox; the fork server ends what is left of it."""
         self.session.close()
@@ -134,7 +143,10 @@ class Talk:
         if self.session.lost or result.status is Status.FAILED:
             raise LostError(result.detail or "the sandbox was lost")
         how = str(result.status)
-        if result.status is Status.SIGNALED and result.max_rss_bytes > self.limits.memory_bytes // 2:
+        if (
+            result.status is Status.SIGNALED
+            and result.max_rss_bytes > self.limits.memory_bytes // 2
+        ):
             how = "memory"  # the engine gives up where the system refuses it more
         return {
             "k": "end",
@@ -144,11 +156,6 @@ class Talk:
             "rss": result.max_rss_bytes,
             "denied": list(result.denied),
         }
-
-
-def first(events: Iterable[dict[str, Any]], kind: str) -> dict[str, Any] | None:
-    """Returns the first event of a kind."""
-    return next((event for event in events if event.get("k") == kind), None)
 
 
 def _read_event(frame: bytes) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.verdict import Json, Reason, Verdict
@@ -13,7 +14,7 @@ from rewardkit.verifiers.prolog.outcome import RAN, REASONS, Answers, Judged, ju
 from rewardkit.verifiers.prolog.perturb import Variants, perturb
 from rewardkit.verifiers.prolog.reading import find, read_answers
 from rewardkit.verifiers.prolog.reference import Task
-from rewardkit.verifiers.prolog.terms import Fraction, Variable
+from rewardkit.verifiers.prolog.terms import Variable
 
 if TYPE_CHECKING:
     from rewardkit.verifiers.prolog.verifier import PrologVerifier
@@ -65,9 +66,7 @@ def grade(verifier: "PrologVerifier", program: str, task: Task) -> Verdict:
         audit = None
         if audited is not None and whole.outcome not in ("syntax_error", "unsafe"):
             found = answers[audited]
-            variants = Variants(
-                verifier.engine, text, queries[audited], found.inferences
-            )
+            variants = Variants(verifier.engine, text, queries[audited], found.inferences)
             audit = _audit(variants, events, found, text, task, talk)
         isolation = talk.session.isolation
     return _verdict(verifier, program, whole, events, audit, isolation)
@@ -148,7 +147,8 @@ def _from_load(load: Mapping[str, Any] | None, how: str) -> _Whole:
     if kind in ("limit", "cpu", "wall"):
         # A directive without end is not what a query asked for.
         return _Whole("unsafe", "loading does not end")
-    outcome = {"resource": "resource", "memory": "resource"}.get(kind, "error" if error else "crash")
+    other = "error" if error else "crash"
+    outcome = {"resource": "resource", "memory": "resource"}.get(kind, other)
     return _Whole(outcome, f"loading failed: {error.get('text', how)}")
 
 

@@ -122,8 +122,9 @@ class Oracle:
         left = [index for index, row in enumerate(read) if row is None]
         for index, row in zip(left, self._parse([rows[i] for i in left]), strict=True):
             if row is None:
+                cells = list(rows[index])
                 raise InvalidReferenceError(
-                    f"a solution's values are terms as Prolog writes them, not {list(rows[index])!r:.120}"
+                    f"a solution's values are terms as Prolog writes them, not {cells!r:.120}"
                 )
             read[index] = row
         return [row for row in read if row is not None]
@@ -156,7 +157,7 @@ class Oracle:
         raise AssertionError("unreachable")
 
     def _run_program(self, source: str, queries: list[Query], task: Task) -> "_ProgramRun":
-        wanted: Any = list(task.variables) if task.variables is not None else -1
+        wanted: int | list[str] = list(task.variables) if task.variables is not None else -1
         asks_more = any(query.expect.queries is None for query in queries) and self.hidden_queries
         asked = [self._request(query.text, wanted, query.expect.mode) for query in queries]
         events = self._events(source, asked, hidden=bool(asks_more))
@@ -166,9 +167,7 @@ class Oracle:
                 found.how == "capped" and query.expect.mode != "first"
             ):
                 why = found.text or found.error or found.how
-                raise InvalidReferenceError(
-                    f"`expect.source` does not answer {query.text}: {why}"
-                )
+                raise InvalidReferenceError(f"`expect.source` does not answer {query.text}: {why}")
             run.own[query.text] = found
         for index, query in enumerate(queries):
             listed = query.expect.queries
@@ -182,12 +181,16 @@ class Oracle:
             run.hidden[query.text] = kept
         return run
 
-    def _request(self, text: str, wanted: Any, mode: str) -> dict[str, Any]:  # noqa: ANN401
+    def _request(self, text: str, wanted: int | list[str], mode: str) -> dict[str, Any]:
         most = 1 if mode == "first" else self.max_solutions
         return {"text": text, "wanted": wanted, "max_rows": most, "max_distinct": most + 1}
 
     def _try_hidden(
-        self, source: str, candidates: list[str], wanted: Any, mode: str  # noqa: ANN401
+        self,
+        source: str,
+        candidates: list[str],
+        wanted: int | list[str],
+        mode: str,
     ) -> dict[str, Answers]:
         if not candidates:
             return {}
@@ -233,8 +236,8 @@ def _plain(value: Any) -> Term:  # noqa: ANN401 - JSON
         return Text(value.strip()) if number is None else number
     if isinstance(value, bool):
         return Atom("true" if value else "false")
-    number = value
-    return number
+    assert isinstance(value, int | float)
+    return value
 
 
 def _simple_row(row: tuple[str, ...]) -> _Row | None:

@@ -18,7 +18,7 @@ from rewardkit.verifiers.prolog.terms import (
     show,
 )
 
-__all__ = ["REASONS", "Answers", "Expected", "Judged", "judge"]
+__all__ = ["RAN", "REASONS", "Answers", "Expected", "Judged", "failure", "judge"]
 
 _Row: TypeAlias = tuple[Term, ...]
 
@@ -50,6 +50,12 @@ _ERRORS = {
     "instantiation_error": "instantiation_error",
     "type_error": "type_error",
     "permission_error": "error",
+}
+_ENDINGS = {
+    "cpu": "timeout",
+    "wall": "timeout",
+    "memory": "resource",
+    "output": "unbounded",
 }
 RAN = ("ok", "no", "wrong", "unbound")
 """Outcomes of a program that ran to its end."""
@@ -101,10 +107,8 @@ class Judged:
 
 def judge(answers: Answers, expected: Expected) -> Judged:
     """Returns what the answers to one query are worth."""
-    if answers.how == "error":
-        return _from_error(answers)
     if answers.how not in ("exhausted", "capped", "distinct"):
-        return _from_ending(answers.how)
+        return failure(answers)
     if expected.kind == "answer":
         return _judge_answer(answers, expected)
     if expected.kind == "truth":
@@ -112,18 +116,15 @@ def judge(answers: Answers, expected: Expected) -> Judged:
     return _judge_solutions(answers, expected)
 
 
-def _from_error(answers: Answers) -> Judged:
+def failure(answers: Answers) -> Judged:
+    """Returns the outcome of a query that did not run to its end."""
+    if answers.how != "error":
+        outcome = _ENDINGS.get(answers.how, "crash")
+        return Judged(outcome, 0.0, f"the process ended: {answers.how}")
     outcome = _ERRORS.get(answers.error, "error")
     if answers.error == "limit":
         return Judged(outcome, 0.0, "did not end within the inference limit")
     return Judged(outcome, 0.0, answers.text or answers.error)
-
-
-def _from_ending(how: str) -> Judged:
-    outcome = {"cpu": "timeout", "wall": "timeout", "memory": "resource"}.get(how, "crash")
-    if how == "output":
-        outcome = "unbounded"
-    return Judged(outcome, 0.0, f"the process ended: {how}")
 
 
 def _judge_answer(answers: Answers, expected: Expected) -> Judged:
@@ -242,9 +243,7 @@ def _is_open(term: Term) -> bool:
         case Variable():
             return True
         case List():
-            return any(map(_is_open, term.items)) or (
-                term.tail is not None and _is_open(term.tail)
-            )
+            return any(map(_is_open, term.items)) or (term.tail is not None and _is_open(term.tail))
         case Compound():
             return any(map(_is_open, term.arguments))
     return False

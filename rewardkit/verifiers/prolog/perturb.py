@@ -179,7 +179,8 @@ def _is_answer(literal: Literal, base: _Rows) -> bool:
 
 
 def _follows(result: _Result, value: Term) -> bool:
-    return bool(result.rows) and bool(result.rows[0]) and _is(result.rows[0][0], value)
+    rows = result.rows or ()
+    return bool(rows) and bool(rows[0]) and _is(rows[0][0], value)
 
 
 def _is(term: Term, value: Term) -> bool:

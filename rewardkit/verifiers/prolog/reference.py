@@ -67,9 +67,8 @@ def read_reference(reference: Json) -> Task:
         )
     texts = _queries(reference.get("query", _QUERY))
     expects = _expects(reference.get("expect"), len(texts))
-    variables = reference.get("vars")
-    if variables is not None:
-        variables = _texts("vars", variables)
+    named = reference.get("vars")
+    variables = None if named is None else _texts("vars", named)
     problem = reference.get("problem")
     return Task(
         queries=tuple(map(Query, texts, expects)),
@@ -138,7 +137,8 @@ def _answer(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
         return [_answer(item, depth + 1) for item in value]
     if not isinstance(value, bool | int | float | str):
         raise InvalidReferenceError(
-            f"`expect.value` of an answer is a number, a text, true, false or a list, not {value!r:.80}"
+            "`expect.value` of an answer is a number, a text, true, false or a list, not "
+            f"{value!r:.80}"
         )
     return value
 

@@ -27,6 +27,7 @@ __all__ = [
 
 Number: TypeAlias = int | Fraction | float
 _EXACT = 1 << 53
+_LONG = 1 << 200
 _MAX_DIGITS = 100_000
 _INTEGER = re.compile(r"[+-]?\d+")
 _RATIO = re.compile(r"([+-]?\d+)\s*[r/]\s*(\d+)")
@@ -224,7 +225,7 @@ def _show(term: Term, depth: int) -> str:
         return "…"
     match term:
         case int():
-            return str(term) if abs(term) < 10**60 else f"an integer of {term.bit_length()} bits"
+            return str(term) if abs(term) < _LONG else f"an integer of {term.bit_length()} bits"
         case Fraction():
             return f"{_show(term.numerator, 2)}r{_show(term.denominator, 2)}"
         case float():
@@ -241,7 +242,7 @@ def _show(term: Term, depth: int) -> str:
         case Compound():
             inner = ",".join(_show(item, depth - 1) for item in term.arguments[:20])
             return f"{_printable(term.name)}({inner})"
-        case _:
+        case Opaque():
             return f"<{term.kind}>"
 
 

@@ -154,9 +154,7 @@ class PrologVerifier(Verifier):
         asked = self.oracle.asked(task)
         own = [one for one in asked if not one.hidden]
         warnings = []
-        if any(
-            one.expected.kind == "solutions" and not one.expected.rows for one in own
-        ):
+        if any(one.expected.kind == "solutions" and not one.expected.rows for one in own):
             warnings.append("a query without any solution: a program that always fails passes")
         fixed = all(q.expect.kind == "solutions" for q in task.queries)
         if len(own) == 1 == len(asked) and fixed:

@@ -331,6 +331,8 @@ try_structure(Text, Module, Kind, Json) :-
     try('$rewardkit':structure(Text, Module, Json), Json, Kind).
 try_hidden(Text, Module, Kind, Json) :-
     try('$rewardkit':hidden(Text, Module, Json), Json, Kind).
+try_shape(Text, Kind, Json) :-
+    try('$rewardkit':shape(Text, Json), Json, Kind).
 try_sandbox(Text, Module, Kind, Json) :-
     try('$rewardkit':sandbox_signal(Text, Module, Json), Json, Kind).
 try_literals(Text, Module, Kind, Json) :-
@@ -340,10 +342,37 @@ try_literals(Text, Module, Kind, Json) :-
 % of the first Wanted named variables (of all of them if Wanted is -1), or of those listed.
 ask(Text, Module, Wanted, Limit, Row) :-
     term_string(Goal, Text, [variable_names(Named), module(Module)]),
-    wanted(Wanted, Named, Variables),
+    ( Wanted == -2 -> true ; wanted(Wanted, Named, Values) ),
     call_with_inference_limit(Module:Goal, Limit, Result),
     ( Result == inference_limit_exceeded -> throw(rewardkit_limit) ; true ),
-    encode(Variables, Row).
+    ( Wanted == -2 -> shown(Named, Module, Values) ; true ),
+    encode(Values, Row).
+
+% shown(+Named, +Module, -Texts): the bindings as a toplevel shows them, and what still constrains
+% them.
+shown(Named, Module, Texts) :-
+    copy_term(Named, Copy, Goals),
+    findall(Text,
+            ( member(Name=Value, Copy), nonvar(Value), \+ sub_atom(Name, 0, _, _, '_'),
+              written(Value, Copy, Module, Text0),
+              format(string(Text), '~w = ~s', [Name, Text0]) ),
+            Bound),
+    findall(Text,
+            ( member(Goal0, Goals), ( Goal0 = _:Goal -> true ; Goal = Goal0 ),
+              written(Goal, Copy, Module, Text) ),
+            Residual),
+    append(Bound, Residual, Texts).
+
+written(Term, Named, Module, Text) :-
+    copy_term(Term-Named, Copy-Named1),
+    names_of(Named1),
+    format(string(Text), '~W', [Copy, [ quoted(true), numbervars(true), portray(false),
+                                        max_depth(100), module(Module) ]]).
+
+names_of([]).
+names_of([Name=V|Rest]) :-
+    ( var(V) -> V = '$VAR'(Name) ; true ),
+    names_of(Rest).
 
 wanted(Names, Named, Variables) :-
     is_list(Names), !,
@@ -693,6 +722,33 @@ list_literal([_|T], [_], Tail, L) :- Tail \== none, literal(T, Tail, L).
 
 has_digit(Text) :-
     once(( sub_atom(Text, _, 1, _, Char), char_type(Char, digit(_)) )).
+
+% shape(+Text, -Json): how many clauses are not for solve, and how many terms have braces, read
+% without loading anything.
+shape(Text, Json) :-
+    setup_call_cleanup(open_string(Text, Stream), read_shape(Stream, 0, 0, Clauses, Braces),
+                       close(Stream)),
+    format(string(Json), '{"clauses":~d,"braces":~d}', [Clauses, Braces]).
+
+read_shape(Stream, C0, B0, C, B) :-
+    read_term(Stream, Term, [syntax_errors(error), module('$rewardkit')]),
+    (   Term == end_of_file
+    ->  C = C0, B = B0
+    ;   ( counts_as_clause(Term) -> C1 is C0+1 ; C1 = C0 ),
+        ( has_braces(Term) -> B1 is B0+1 ; B1 = B0 ),
+        read_shape(Stream, C1, B1, C, B)
+    ).
+
+counts_as_clause(Term) :-
+    nonvar(Term),
+    Term \= (:- _),
+    ( Term = (Head :- _) -> true ; Head = Term ),
+    nonvar(Head),
+    functor(Head, Name, _),
+    Name \== solve.
+
+has_braces(Term) :- compound(Term), Term = {_}, !.
+has_braces(Term) :- compound(Term), arg(_, Term, Argument), has_braces(Argument), !.
 
 % --- the static sandbox as a signal ----------------------------------------------------------
 

@@ -11,7 +11,8 @@ import resource
 import time
 from typing import Any
 
-from rewardkit.verifiers.prolog._inside.swipl import Atom, Prolog, find_library
+from rewardkit.verifiers.prolog._inside.location import find_library
+from rewardkit.verifiers.prolog._inside.swipl import Atom, Prolog
 
 __all__ = ["serve"]
 
@@ -93,48 +94,52 @@ class _Runner:
                 self.run_program(request)
         except Exception as error:
             # The engine's fault and not the program's: the host abstains.
-            self.emit("broken", "broken", _quoted(f"{type(error).__name__}: {error}"))
+            self.emit("broken", ("", _quoted(f"{type(error).__name__}: {error}")))
+        self.prolog.flush()
         self.write(f'{{"k":"end","how":"done","cpu_s":{time.process_time():.4f}}}')
 
     def run_program(self, request: dict[str, Any]) -> None:
         """Loads the program, asks every query in order, then looks at its structure."""
         program, prolog = request["program"], self.prolog
+        if request.get("shape"):
+            self.emit("shape", prolog.once("try_shape", program))
         before = self.inferences()
         kind, text = prolog.once("try_load", program, _USER, _FILE, self.limit)
         if kind == "row" and self.inferences() - before >= self.limit:
             # A directive's exception ends the directive only, and the limit is an exception.
             kind, text = "error", '{"class":"limit","text":"a directive without end"}'
         module = Atom(prolog.once("query_module", _USER, _FILE)[1] or "user")
-        self.emit("load", kind, text)
-        if kind != "row" or self.unread:
+        self.emit("load", (kind, text))
+        if kind != "row" or (self.unread and not request.get("keep_going")):
             return
         for index, query in enumerate(request["queries"]):
             self.phase = f"query {index}"
             before = self.inferences()
             how = self.ask(query, module, index)
-            self.emit("asked", "end", how[:-1] + f',"inferences":{self.inferences() - before}}}', index)
+            used = f',"inferences":{self.inferences() - before}}}'
+            self.emit("asked", ("end", how[:-1] + used), index)
             if request.get("hidden"):
-                self.emit("hidden", *prolog.once("try_hidden", query["text"], module), index)
+                self.emit("hidden", prolog.once("try_hidden", query["text"], module), index)
         self.phase = "after"
         query = request["queries"][0]["text"]
         if request.get("structure"):
-            self.emit("structure", *prolog.once("try_structure", query, module))
+            self.emit("structure", prolog.once("try_structure", query, module))
         if request.get("literals"):
-            self.emit("literals", *prolog.once("try_literals", program, module))
+            self.emit("literals", prolog.once("try_literals", program, module))
         if request.get("sandbox"):
-            self.emit("sandbox", *prolog.once("try_sandbox", query, module))
+            self.emit("sandbox", prolog.once("try_sandbox", query, module))
 
     def ask(self, query: dict[str, Any], module: Atom, index: int) -> str:
         """Emits each solution of a query; returns why no more was asked for, as JSON."""
-        rows, distinct = 0, set()
-        for kind, text in self.prolog.solutions(
+        distinct = set()
+        answers = self.prolog.solutions(
             "answer", query["text"], module, query["wanted"], self.limit
-        ):
+        )
+        for rows, (kind, text) in enumerate(answers, start=1):
             if kind != "row":
                 return f'{{"how":"error","error":{text}}}'
-            rows += 1
             distinct.add(text)
-            self.emit("row", "row", text, index)
+            self.emit("row", (kind, text), index)
             if len(distinct) >= query["max_distinct"]:
                 return '{"how":"distinct"}'
             if rows >= query["max_rows"]:
@@ -170,8 +175,9 @@ class _Runner:
         """Returns how many inferences this process has made."""
         return int(self.prolog.once("inferences")[1] or 0)
 
-    def emit(self, event: str, kind: str, text: str, index: int = 0) -> None:
-        """Writes one event; `text` is JSON, or empty."""
+    def emit(self, event: str, answer: tuple[str, str], index: int = 0) -> None:
+        """Writes one event: the kind of an answer of the engine's, and its JSON, or nothing."""
+        kind, text = answer
         self.write(f'{{"k":"{event}","q":{index},"kind":"{kind}","v":{text or "null"}}}')
 
     def note(self, kind: str, text: str) -> None:
@@ -180,11 +186,11 @@ class _Runner:
             self.unread = True
         if self.phase == "load" and self.notes < _MAX_NOTES:
             self.notes += 1
-            self.emit("note", "syntax" if kind == "syntax" else "load", _quoted(text))
+            self.emit("note", ("syntax" if kind == "syntax" else "load", _quoted(text)))
 
     def stop(self, what: str) -> None:
         """Ends the run because of what the program tried. Nothing in it can catch this."""
-        self.emit("refused", self.phase.split()[0], _quoted(what))
+        self.emit("refused", (self.phase.split()[0], _quoted(what)))
         os._exit(0)
 
     def write(self, text: str) -> None:

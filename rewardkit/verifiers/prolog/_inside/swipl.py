@@ -5,15 +5,11 @@ Only the standard library is imported, because the sandbox's fork server loads t
 
 import ctypes
 import json
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 
-__all__ = ["Atom", "Prolog", "find_library"]
+__all__ = ["Atom", "Prolog"]
 
-_PATH = "/usr/local/bin:/usr/bin:/bin"
 _ATOM, _STRING = 2, 6
 _MEANS_NODEBUG, _CATCH = 0x0004, 0x0008
 _OPTIONS = (
@@ -60,27 +56,6 @@ class Atom(str):
     __slots__ = ()
 
 
-def find_library() -> str:
-    """Returns the path of the shared library of the installed SWI-Prolog; empty without one."""
-    program = shutil.which("swipl", path=_PATH)
-    if program is None:
-        return ""
-    asked = subprocess.run(  # noqa: S603
-        [program, "--dump-runtime-variables"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        timeout=60,
-        check=False,
-    )
-    for line in asked.stdout.decode("utf-8", "replace").splitlines():
-        name, _, value = line.partition("=")
-        if name == "PLLIBSWIPL":
-            path = value.strip().strip(";").strip('"')
-            return path if os.path.exists(path) else ""
-    return ""
-
-
 class Prolog:
     """The engine of this process. There is one at most; a forked child has its own copy."""
 
@@ -123,8 +98,12 @@ class Prolog:
         listed = json.loads(self.once("autoloadable")[1] or "[]")
         self._library_of: dict[str, str] = dict(listed)
 
+    def flush(self) -> None:
+        """Writes out what the program has printed."""
+        self._run("(flush_output(user_output), flush_output(user_error))", required=False)
+
     def load_for(self, program: str) -> None:
-        """Loads the libraries without effects that a program names, or whose predicates it calls."""
+        """Loads the harmless libraries that a program names, or whose predicates it calls."""
         named = _LIBRARY.findall(program)
         defined = set(_HEAD.findall(program))
         called = set(_CALL.findall(program)) - defined
@@ -140,7 +119,9 @@ class Prolog:
         self._run(f"catch({load}, _, true)", required=False)
         self._run("set_prolog_flag(autoload, true)")
 
-    def solutions(self, predicate: str, *arguments: str | int | list[str]) -> Iterator[list[str]]:
+    def solutions(
+        self, predicate: str, *arguments: str | int | list[str]
+    ) -> Iterator[tuple[str, str]]:
         """Yields the two last arguments of a predicate of `engine.pl` for each solution.
 
         Args:
@@ -156,18 +137,18 @@ class Prolog:
         query = library.PL_open_query(None, _MEANS_NODEBUG | _CATCH, found, first)
         try:
             while library.PL_next_solution(query):
-                yield [self._text(first + count - 2), self._text(first + count - 1)]
+                yield self._text(first + count - 2), self._text(first + count - 1)
             if library.PL_exception(query):
                 # What no catch/3 stops, such as abort/0.
-                yield ["error", '{"class":"aborted","text":"aborted"}']
+                yield "error", '{"class":"aborted","text":"aborted"}'
         finally:
             library.PL_cut_query(query)
 
-    def once(self, predicate: str, *arguments: str | int | list[str]) -> list[str]:
-        """Returns the two last arguments for the first solution; `["failed", ""]` without one."""
+    def once(self, predicate: str, *arguments: str | int | list[str]) -> tuple[str, str]:
+        """Returns the two last arguments for the first solution; "failed" without one."""
         for answer in self.solutions(predicate, *arguments):
             return answer
-        return ["failed", ""]
+        return "failed", ""
 
     def _rehearse(self) -> None:
         # What is loaded at first use is loaded now: a runner can open no file.
@@ -225,10 +206,9 @@ class Prolog:
             return 1
 
         self._kept = (_CALLBACK(stop), _CALLBACK2(note))
-        for name, arity, function in (("$rk_stop", 1, self._kept[0]), ("$rk_note", 2, self._kept[1])):
-            self._library.PL_register_foreign_in_module(
-                b"system", name.encode(), arity, ctypes.cast(function, ctypes.c_void_p), 0
-            )
+        register = self._library.PL_register_foreign_in_module
+        register(b"system", b"$rk_stop", 1, ctypes.cast(self._kept[0], ctypes.c_void_p), 0)
+        register(b"system", b"$rk_note", 2, ctypes.cast(self._kept[1], ctypes.c_void_p), 0)
 
     def _declare(self) -> None:
         library = self._library
@@ -259,4 +239,5 @@ class Prolog:
         library.PL_get_string.argtypes = [term, by_ref, by_ref]
         library.PL_chars_to_term.argtypes = [text, term]
         library.PL_call.argtypes = [term, pointer]
-        library.PL_register_foreign_in_module.argtypes = [text, text, ctypes.c_int, pointer, ctypes.c_int]
+        number = ctypes.c_int
+        library.PL_register_foreign_in_module.argtypes = [text, text, number, pointer, number]
