@@ -15,6 +15,8 @@ _Rows: TypeAlias = tuple[tuple[Term, ...], ...]
 _Edits: TypeAlias = list[list[int | str]]
 _MAX_RESTARTS = 2
 _ROWS = 8
+_UNKNOWN, _SAME, _FAILED, _OTHER = range(4)
+"""How far a change has moved the answer: not at all, away, to another one."""
 _UNDECIDED = ("limit", "resource", "size", "broken")
 
 
@@ -124,26 +126,24 @@ def _run(
     *results, again = run([*edits, []], talk)
     if not _agree(again, base):
         return None
-    matters: list[bool | None] = [None] * len(literals)
+    moved: list[int] = [_UNKNOWN] * len(literals)
     follows = list(repeats)
     for (i, which), result in zip(plan, results, strict=True):
-        matters[i] = _either(matters[i], _moves(result, base))
+        moved[i] = max(moved[i], _move(result, base))
         follows[i] &= _follows(result, literals[i].changed(which)[1])
-    still = [i for i, moved in enumerate(matters) if not moved and not repeats[i]]
+    # Where the answer is a literal, failing shows a check of it and no work.
+    enough = _OTHER if any(follows) else _FAILED
+    still = [i for i, far in enumerate(moved) if far < enough and not repeats[i]]
     if still:
         second = run([_edits(literals[i], 1) for i in still], None)
         for i, result in zip(still, second, strict=True):
-            matters[i] = _either(matters[i], _moves(result, base))
-    known = [i for i, moved in enumerate(matters) if moved is not None]
+            moved[i] = max(moved[i], _move(result, base))
+    known = [i for i, far in enumerate(moved) if far != _UNKNOWN]
     return Report(
         tuple(literals[i] for i in known),
-        tuple(bool(matters[i]) for i in known),
+        tuple(moved[i] >= enough for i in known),
         tuple(follows[i] for i in known),
     )
-
-
-def _either(one: bool | None, other: bool | None) -> bool | None:
-    return one if other is None else bool(one) or other
 
 
 def _edits(literal: Literal, which: int) -> _Edits:
@@ -167,11 +167,13 @@ def _agree(result: _Result, base: _Rows) -> bool:
     )
 
 
-def _moves(result: _Result, base: _Rows) -> bool | None:
+def _move(result: _Result, base: _Rows) -> int:
     # A variant that ran out of time or broke its process has shown nothing.
     if result.rows is None or result.error in _UNDECIDED:
-        return None
-    return not _agree(result, base)
+        return _UNKNOWN
+    if _agree(result, base):
+        return _SAME
+    return _OTHER if result.rows else _FAILED
 
 
 def _is_answer(literal: Literal, base: _Rows) -> bool:

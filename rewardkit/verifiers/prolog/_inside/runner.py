@@ -20,6 +20,7 @@ _READ, _WRITE = 3, 4
 _STACK_BYTES = 64 << 20
 _MAX_REQUEST_BYTES = 64 << 20
 _FILE, _USER = Atom("/program.pl"), Atom("user")
+_LIMIT = '{"how":"error","error":{"class":"limit","text":"the inference limit"}}'
 _MAX_NOTES = 20
 _MAX_NOTE_CHARS = 300
 # Started when the fork server imports this module: every sandbox is forked from it.
@@ -112,19 +113,23 @@ class _Runner:
         self.emit("load", (kind, text))
         if kind != "row" or (self.unread and not request.get("keep_going")):
             return
+        ran = True
         for index, query in enumerate(request["queries"]):
             self.phase = f"query {index}"
             before = self.inferences()
             how = self.ask(query, module, index)
-            used = f',"inferences":{self.inferences() - before}}}'
-            self.emit("asked", ("end", how[:-1] + used), index)
+            used = self.inferences() - before
+            if used >= self.limit:
+                how = _LIMIT  # the program may have caught it
+            ran &= '"error"' not in how
+            self.emit("asked", ("end", f'{how[:-1]},"inferences":{used}}}'), index)
             if request.get("hidden"):
                 self.emit("hidden", prolog.once("try_hidden", query["text"], module), index)
         self.phase = "after"
         query = request["queries"][0]["text"]
-        if request.get("structure"):
+        if request.get("structure") and ran:
             self.emit("structure", prolog.once("try_structure", query, module))
-        if request.get("literals"):
+        if request.get("literals") and ran:
             self.emit("literals", prolog.once("try_literals", program, module))
         if request.get("sandbox"):
             self.emit("sandbox", prolog.once("try_sandbox", query, module))
