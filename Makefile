@@ -21,6 +21,7 @@ gcc:gcc libc6-dev:the sandbox's own helper, and C programs
 g++:g++:C++ programs
 node:nodejs:JavaScript programs
 chromium:chromium:the HTML report and the labelling page in a real browser
+swipl:swi-prolog-nox:Prolog programs
 endef
 export SYSTEM
 

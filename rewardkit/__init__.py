@@ -17,6 +17,7 @@ from rewardkit.verifier import Verifier
 if TYPE_CHECKING:
     from rewardkit.verifiers.code import CodeVerifier
     from rewardkit.verifiers.math import MathVerifier
+    from rewardkit.verifiers.prolog import PrologVerifier
     from rewardkit.verifiers.sql import SqlVerifier
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Gate",
     "Json",
     "MathVerifier",
+    "PrologVerifier",
     "Reason",
     "Reward",
     "RewardResult",
@@ -40,7 +42,12 @@ __all__ = [
 ]
 
 # A verifier brings what it grades with; nobody waits for those that they do not name.
-_VERIFIERS = {"CodeVerifier": "code", "MathVerifier": "math", "SqlVerifier": "sql"}
+_VERIFIERS = {
+    "CodeVerifier": "code",
+    "MathVerifier": "math",
+    "PrologVerifier": "prolog",
+    "SqlVerifier": "sql",
+}
 
 
 def __getattr__(name: str) -> object:

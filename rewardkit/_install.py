@@ -16,6 +16,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "trl": ("trl",),
     "sql": ("sqlglot", "duckdb"),
     "postgres": ("psycopg",),
+    "prolog": ("pyswip",),
 }
 """The import names that each extra brings."""
 

@@ -260,9 +260,30 @@ ENGINES: tuple[Engine, ...] = (
     ),
     Engine(
         "swipl",
-        "prolog",
+        "prolog: runs programs",
         "apt-get install swi-prolog-nox",
-        ProgramProbe("swipl", ["--version"], [["swipl", "-g", "X is 6*7, print(X)", "-t", "halt"]]),
+        ProgramProbe(
+            "swipl",
+            ["--version"],
+            [
+                [
+                    "swipl",
+                    "-g",
+                    "use_module(library(clpq)), clpq:{2*X = 84}, print(X)",
+                    "-t",
+                    "halt",
+                ]
+            ],
+        ),
+    ),
+    Engine(
+        "pyswip",
+        "prolog: a backend in Python's own process",
+        "[prolog]",
+        PythonProbe(
+            "pyswip",
+            "from pyswip import Prolog\nassert list(Prolog.query('X is 6 * 7')) == [{'X': 42}]",
+        ),
     ),
     Engine(
         "lean",

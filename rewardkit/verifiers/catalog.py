@@ -28,6 +28,7 @@ VERIFIERS: Mapping[str, str] = {
     "code": "rewardkit.verifiers.code:CodeVerifier",
     "math": "rewardkit.verifiers.math:MathVerifier",
     "sql": "rewardkit.verifiers.sql:SqlVerifier",
+    "prolog": "rewardkit.verifiers.prolog:PrologVerifier",
 }
 """Name -> module:class. A verifier of your own is named in the same way: `my_module:MyVerifier`."""
 
