@@ -14,7 +14,7 @@ LAYERS = [
     {"verdict", "completion", "_braces", "_spaces"},
     {"verifier", "answer", "_answer_hedges", "_answer_marks", "fences", "runtime", "sandbox"},
     {"verifiers"},
-    {"reward", "_reward_result", "_reward_terms", "datasets", "_probes", "engines"},
+    {"reward", "_reward_result", "_reward_terms", "datasets", "_probes", "engines", "advantages"},
     {"scoring"},
     {"report"},
     {"cli"},
