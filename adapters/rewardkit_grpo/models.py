@@ -3,9 +3,13 @@
 import inspect
 from typing import Any, TypeAlias
 
+import torch
 from torch import Tensor, nn
 
-__all__ = ["Model", "backbone", "cache_argument", "head", "positions", "unwrapped"]
+from rewardkit.errors import ConfigError, EngineMissingError
+from rewardkit_grpo.config import GRPOConfig
+
+__all__ = ["Model", "backbone", "cache_argument", "head", "positions", "prepared", "unwrapped"]
 
 Model: TypeAlias = Any
 """A transformers causal language model, or one wrapped by peft: their classes are untyped."""
@@ -36,3 +40,41 @@ def cache_argument(model: Model, cache: object) -> dict[str, object]:
 def positions(mask: Tensor) -> Tensor:
     """Returns each token's place among the real ones: padding on the left moves nothing."""
     return (mask.cumsum(1) - 1).clamp(min=0)
+
+
+def prepared(model: Model, config: GRPOConfig, device: torch.device) -> Model:
+    """Returns the model as it is trained: on its device, with adapters where they are asked for.
+
+    Raises:
+        ConfigError: its weights are not fp32: small steps would be lost in rounding.
+        EngineMissingError: adapters are asked for and peft is not installed.
+    """
+    kinds = {p.dtype for p in model.parameters() if p.is_floating_point()}
+    if not kinds <= {torch.float32, torch.float64}:
+        raise ConfigError(
+            "load the model with dtype=torch.float32: an update of 1e-6 is lost in "
+            f"{', '.join(sorted(map(str, kinds)))}. precision='bf16' still multiplies in bf16"
+        )
+    if config.lora_rank:
+        try:
+            from peft import LoraConfig, get_peft_model
+        except ImportError:
+            raise EngineMissingError("peft", "pip install peft") from None
+        model = get_peft_model(
+            model,
+            LoraConfig(
+                r=config.lora_rank,
+                lora_alpha=config.lora_alpha,
+                target_modules="all-linear",
+                task_type="CAUSAL_LM",
+            ),
+        )
+    model.to(device)
+    # Dropout off: a ratio is 1 where the policy is the one that sampled.
+    model.eval()
+    if config.gradient_checkpointing:
+        model.train()
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+        if config.lora_rank:
+            model.enable_input_require_grads()
+    return model
