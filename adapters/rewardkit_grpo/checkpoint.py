@@ -1,6 +1,7 @@
 """Checkpoints that are whole or not there, and files that go back to where one was taken."""
 
 import os
+import pickle
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -55,7 +56,7 @@ def load_checkpoint(path: Path, device: torch.device) -> State:
     """
     try:
         state: object = torch.load(path, map_location=device, weights_only=True)
-    except (OSError, RuntimeError, ValueError, EOFError) as error:
+    except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
         raise DataError(f"{path} cannot be read as a checkpoint: {error}") from error
     if not isinstance(state, dict) or "step" not in state:
         raise DataError(f"{path} is no checkpoint of this trainer")

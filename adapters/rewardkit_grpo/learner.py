@@ -1,10 +1,7 @@
 """One batch of rollouts, one or more optimizer steps."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -15,66 +12,20 @@ from rewardkit_grpo.config import GRPOConfig
 from rewardkit_grpo.divergence import kl_estimate, kl_loss
 from rewardkit_grpo.importance import importance_weights
 from rewardkit_grpo.logprobs import (
-    TokenScores,
     collate,
-    completion_scores,
-    completion_scores_shared,
+    completion_logps,
+    completion_logps_shared,
 )
 from rewardkit_grpo.losses import LOSSES, LossInputs, LossOptions, policy_loss
-from rewardkit_grpo.models import Model
+from rewardkit_grpo.models import Model, autocast
+from rewardkit_grpo.rows import LearnerReport, TrainRow, micro_batches, padded
 from rewardkit_grpo.trust_region import trust_region_multipliers
 
-__all__ = ["Learner", "LearnerReport", "NotFiniteError", "TrainRow"]
+__all__ = ["Learner", "NotFiniteError"]
 
 
 class NotFiniteError(RuntimeError):
     """A loss or a gradient is NaN or infinite; the weights were not touched."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrainRow:
-    """One completion as the learner takes it."""
-
-    group: int
-    """Rows of one group have one prompt."""
-    prompt: tuple[int, ...]
-    completion: tuple[int, ...]
-    sampler_logps: tuple[float, ...]
-    advantages: tuple[float, ...]
-    """One a token."""
-    counts: bool = True
-    """False for a row that is in no denominator: undecided, or truncated and masked."""
-
-    @property
-    def teaches(self) -> bool:
-        """Whether its policy gradient is not 0."""
-        return self.counts and any(self.advantages)
-
-
-@dataclass(slots=True)
-class LearnerReport:
-    """Sums over the tokens of one `update`, and what each optimizer step did."""
-
-    tokens: int = 0
-    """Tokens that went through a backward pass."""
-    sums: dict[str, float] = field(default_factory=dict)
-    grad_norms: list[float] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)
-    skipped_rows: int = 0
-    """Rows that were left out of the forward pass because they could teach nothing."""
-
-    def add(self, name: str, values: Tensor, mask: Tensor) -> None:
-        """Adds the values where the mask is 1."""
-        kept = torch.where(mask > 0, values.detach(), 0.0)
-        self.sums[name] = self.sums.get(name, 0.0) + kept.sum().item()
-
-    def means(self) -> dict[str, float]:
-        """Returns the means over tokens and steps."""
-        found = {name: value / max(self.tokens, 1) for name, value in self.sums.items()}
-        for name, values in (("grad_norm", self.grad_norms), ("loss", self.losses)):
-            if values:
-                found[name] = math.fsum(values) / len(values)
-        return found
 
 
 class Learner:
@@ -106,13 +57,7 @@ class Learner:
                 for name, value in model.named_parameters()
                 if value.requires_grad
             }
-        self._scores = torch.compile(self._forward) if config.compile else self._forward
-
-    def autocast(self) -> AbstractContextManager[None]:
-        """Returns the precision of the run's matrix products."""
-        if self.config.precision == "fp32":
-            return nullcontext()
-        return torch.autocast(self.device.type, torch.bfloat16)
+        self._logps = torch.compile(self._forward) if config.compile else self._forward
 
     def update(self, rows: Sequence[TrainRow], *, seed: int) -> LearnerReport:
         """Learns from a batch and says how it went.
@@ -154,7 +99,9 @@ class Learner:
         multipliers = self._multipliers(rows)
         self.optimizer.zero_grad(set_to_none=True)
         loss = 0.0
-        for part in self._micro_batches(rows, active):
+        for part in micro_batches(
+            rows, active, max_tokens=self.config.micro_batch_tokens, shared=self._shares
+        ):
             own = [rows[i] for i in part]
             batch_old = None if old is None else [old[i] for i in part]
             held = None if multipliers is None else [multipliers[i] for i in part]
@@ -181,14 +128,13 @@ class Learner:
     ) -> float:
         """Adds the gradient of one micro-batch."""
         config = self.config
-        scores, mask = self._scores(rows)
-        logps = scores.logps
-        old_logps = logps.detach() if old is None else self._padded(old, logps)
-        sampled = self._padded([row.sampler_logps for row in rows], logps)
+        logps, mask = self._logps(rows)
+        old_logps = logps.detach() if old is None else padded(old, logps)
+        sampled = padded([row.sampler_logps for row in rows], logps)
         inputs = LossInputs(
             logps,
             old_logps,
-            self._padded([row.advantages for row in rows], logps),
+            padded([row.advantages for row in rows], logps),
             mask,
             None if multipliers is None else logps.new_tensor(multipliers)[:, None],
         )
@@ -215,7 +161,6 @@ class Learner:
             report.add("kl", kl_estimate(logps.detach(), reference), mask)
         loss.backward()  # type: ignore[no-untyped-call] # torch leaves it untyped
         report.tokens += int(mask.sum())
-        report.add("entropy", scores.entropy, mask)
         report.add("clip_fraction", found.clipped, mask)
         report.add("sampler_gap", (old_logps - sampled).abs(), mask)
         return loss.item()
@@ -250,45 +195,21 @@ class Learner:
             values, [row.group for row in rows], self.config.trust_region
         )
 
-    def _micro_batches(self, rows: list[TrainRow], active: Sequence[int]) -> Iterator[list[int]]:
-        """Yields rows whose padded tokens fit the budget: whole groups, or like lengths."""
-        shared = self._shares
-        key: Callable[[int], Any] = (
-            (lambda i: (rows[i].group, len(rows[i].completion)))
-            if shared
-            else (lambda i: len(rows[i].prompt) + len(rows[i].completion))
-        )
-        part: list[int] = []
-        for i in sorted(active, key=key):
-            longer = [*part, i]
-            prompts = {rows[j].group for j in longer} if shared else longer
-            width = max(len(rows[j].prompt) for j in longer)
-            length = max(len(rows[j].completion) for j in longer)
-            if (
-                part
-                and len(prompts) * width + len(longer) * length > self.config.micro_batch_tokens
-            ):
-                yield part
-                longer = [i]
-            part = longer
-        if part:
-            yield part
-
     @property
     def _shares(self) -> bool:
         return self.config.share_prompts and not self.config.gradient_checkpointing
 
-    def _forward(self, rows: Sequence[TrainRow]) -> tuple[TokenScores, Tensor]:
-        """Returns the scores of the rows' tokens and their mask."""
+    def _forward(self, rows: Sequence[TrainRow]) -> tuple[Tensor, Tensor]:
+        """Returns log pi of the rows' tokens and their mask, both (B, T)."""
         config = self.config
         completions = [row.completion for row in rows]
-        with self.autocast():
+        with autocast(self.device, config.precision):
             if self._shares:
                 prompts = {row.group: row.prompt for row in rows}
                 places = {group: place for place, group in enumerate(prompts)}
                 batch = collate(list(prompts.values()), completions, device=self.device)
                 owners = torch.tensor([places[row.group] for row in rows], device=self.device)
-                scores = completion_scores_shared(
+                logps = completion_logps_shared(
                     self.model,
                     batch,
                     owners,
@@ -298,42 +219,38 @@ class Learner:
             else:
                 prompts_each = [row.prompt for row in rows]
                 batch = collate(prompts_each, completions, device=self.device)
-                scores = completion_scores(
+                logps = completion_logps(
                     self.model,
                     batch,
                     temperature=config.temperature,
                     chunk_tokens=config.chunk_tokens,
                 )
-        return scores, batch.completion_mask.to(scores.logps)
+        return logps, batch.completion_mask.to(logps)
 
     @torch.no_grad()
     def _old_logps(self, rows: list[TrainRow]) -> list[Tensor]:
         """Returns each row's log-probabilities under the policy of now."""
         found: list[Tensor] = [torch.empty(0)] * len(rows)
         needed = [i for i, row in enumerate(rows) if row.teaches or self.config.beta]
-        for part in self._micro_batches(rows, needed):
-            scores, _ = self._scores([rows[i] for i in part])
+        for part in micro_batches(
+            rows, needed, max_tokens=self.config.micro_batch_tokens, shared=self._shares
+        ):
+            logps, _ = self._logps([rows[i] for i in part])
             for place, i in enumerate(part):
-                found[i] = scores.logps[place, : len(rows[i].completion)].clone()
+                found[i] = logps[place, : len(rows[i].completion)].clone()
         return found
 
     @torch.no_grad()
     def _reference_logps(self, rows: Sequence[TrainRow]) -> Tensor:
         if self.config.lora_rank:
             with self.model.disable_adapter():
-                return self._forward(rows)[0].logps
+                return self._forward(rows)[0]
         trained = dict(self.model.named_parameters())
         kept = {name: trained[name].data for name in self.reference}
         try:
             for name, value in self.reference.items():
                 trained[name].data = value
-            return self._forward(rows)[0].logps
+            return self._forward(rows)[0]
         finally:
             for name, value in kept.items():
                 trained[name].data = value
-
-    def _padded(self, rows: Sequence[Sequence[float] | Tensor], like: Tensor) -> Tensor:
-        out = torch.zeros_like(like, requires_grad=False)
-        for index, row in enumerate(rows):
-            out[index, : len(row)] = torch.as_tensor(row, dtype=like.dtype)
-        return out

@@ -6,7 +6,6 @@ of the completion: without it the probabilities of all completions do not add up
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,20 +15,11 @@ from rewardkit_grpo.models import Model, backbone, cache_argument, head, positio
 
 __all__ = [
     "Batch",
-    "TokenScores",
     "collate",
-    "completion_scores",
-    "completion_scores_shared",
-    "score_tokens",
+    "completion_logps",
+    "completion_logps_shared",
+    "token_logps",
 ]
-
-
-class TokenScores(NamedTuple):
-    """What the model says about the tokens of completions; both (B, T)."""
-
-    logps: Tensor
-    entropy: Tensor
-    """Of the distribution that the token was drawn from, in nats; without gradient."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +43,7 @@ def collate(
     pad_id: int = 0,
     device: torch.device | str = "cpu",
 ) -> Batch:
-    """Returns rows of token ids as one batch. The padding has no influence on any score."""
+    """Returns rows of token ids as one batch. The padding has no influence on any result."""
     left = max(len(row) for row in prompts)
     right = max(1, max(len(row) for row in completions))
     return Batch(
@@ -79,8 +69,8 @@ def _padded(
     return ids.to(device), mask.to(device)
 
 
-def score_tokens(logits: Tensor, targets: Tensor, *, temperature: float = 1.0) -> TokenScores:
-    """Returns log softmax(logits / temperature) at the targets, and the entropy.
+def token_logps(logits: Tensor, targets: Tensor, *, temperature: float = 1.0) -> Tensor:
+    """Returns log softmax(logits / temperature) at the targets.
 
     Computed in fp32, or in fp64 where the logits are: bf16 logits are off by 0.03 a token.
 
@@ -89,18 +79,15 @@ def score_tokens(logits: Tensor, targets: Tensor, *, temperature: float = 1.0) -
         targets: (...) token ids.
         temperature: of the sampler, above 0.
     """
-    exact = logits if logits.dtype == torch.float64 else logits.float()
-    normal = torch.log_softmax(exact / temperature, -1)
-    chosen = normal.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    with torch.no_grad():
-        entropy = -(normal.exp() * normal).sum(-1)
-    return TokenScores(chosen, entropy)
+    scaled = (logits if logits.dtype == torch.float64 else logits.float()) / temperature
+    # Not log_softmax: that would keep a second (..., V) tensor for the backward pass.
+    return scaled.gather(-1, targets.unsqueeze(-1)).squeeze(-1) - scaled.logsumexp(-1)
 
 
-def completion_scores(
+def completion_logps(
     model: Model, batch: Batch, *, temperature: float = 1.0, chunk_tokens: int = 0
-) -> TokenScores:
-    """Returns the scores of each completion token, from one forward pass over whole rows.
+) -> Tensor:
+    """Returns log pi of each completion token, (B, T), from one forward pass over whole rows.
 
     Args:
         model: a causal language model.
@@ -118,18 +105,18 @@ def completion_scores(
         position_ids=positions(mask),
         use_cache=False,
     ).last_hidden_state
-    return _head_scores(model, hidden[:, -length - 1 : -1], batch, temperature, chunk_tokens)
+    return _head_logps(model, hidden[:, -length - 1 : -1], batch, temperature, chunk_tokens)
 
 
-def completion_scores_shared(
+def completion_logps_shared(
     model: Model,
     batch: Batch,
     owners: Tensor,
     *,
     temperature: float = 1.0,
     chunk_tokens: int = 0,
-) -> TokenScores:
-    """Returns what `completion_scores` returns; each prompt runs once, whatever its rows.
+) -> Tensor:
+    """Returns what `completion_logps` returns; each prompt runs once, whatever its rows.
 
     The prompts' keys and values are computed by P rows and handed to the B rows of their
     completions, with gradient. With long prompts and short completions nearly all work is shared.
@@ -139,7 +126,7 @@ def completion_scores_shared(
         batch: P prompts and B completions.
         owners: (B,) the index of each completion's prompt.
         temperature: of the sampler.
-        chunk_tokens: as in `completion_scores`.
+        chunk_tokens: as in `completion_logps`.
     """
     from transformers import DynamicCache
 
@@ -162,12 +149,12 @@ def completion_scores_shared(
         position_ids=positions(mask)[:, -ids.shape[1] :],
         **cache_argument(body, cache),
     ).last_hidden_state
-    return _head_scores(model, hidden, batch, temperature, chunk_tokens)
+    return _head_logps(model, hidden, batch, temperature, chunk_tokens)
 
 
-def _head_scores(
+def _head_logps(
     model: Model, hidden: Tensor, batch: Batch, temperature: float, chunk_tokens: int
-) -> TokenScores:
+) -> Tensor:
     targets, lm_head = batch.completion_ids, head(model)
     if chunk_tokens <= 0:
         return _head_chunk(lm_head, hidden, targets, temperature)
@@ -183,16 +170,11 @@ def _head_scores(
         )
         for start in range(0, len(flat), chunk_tokens)
     ]
-    return TokenScores(
-        torch.cat([chunk.logps for chunk in chunks]).view_as(targets),
-        torch.cat([chunk.entropy for chunk in chunks]).view_as(targets),
-    )
+    return torch.cat(chunks).view_as(targets)
 
 
-def _head_chunk(
-    lm_head: nn.Module, hidden: Tensor, targets: Tensor, temperature: float
-) -> TokenScores:
+def _head_chunk(lm_head: nn.Module, hidden: Tensor, targets: Tensor, temperature: float) -> Tensor:
     # Outside of autocast: a bf16 head gives log-probabilities that are off by 0.02.
     with torch.autocast(hidden.device.type, enabled=False):
         weight = next(lm_head.parameters())
-        return score_tokens(lm_head(hidden.to(weight.dtype)), targets, temperature=temperature)
+        return token_logps(lm_head(hidden.to(weight.dtype)), targets, temperature=temperature)

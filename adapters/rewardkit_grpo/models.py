@@ -1,6 +1,8 @@
 """What the trainer asks of a transformers causal language model, in one place."""
 
 import inspect
+import warnings
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
 import torch
@@ -9,7 +11,17 @@ from torch import Tensor, nn
 from rewardkit.errors import ConfigError, EngineMissingError
 from rewardkit_grpo.config import GRPOConfig
 
-__all__ = ["Model", "backbone", "cache_argument", "head", "positions", "prepared", "unwrapped"]
+__all__ = [
+    "Model",
+    "autocast",
+    "backbone",
+    "cache_argument",
+    "device_of",
+    "head",
+    "positions",
+    "prepared",
+    "unwrapped",
+]
 
 Model: TypeAlias = Any
 """A transformers causal language model, or one wrapped by peft: their classes are untyped."""
@@ -37,6 +49,19 @@ def cache_argument(model: Model, cache: object) -> dict[str, object]:
     return {"cache" if "cache" in known else "past_key_values": cache, "use_cache": True}
 
 
+def device_of(model: Model) -> torch.device:
+    """Returns where the model's weights are."""
+    device: torch.device = next(model.parameters()).device
+    return device
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager[None]:
+    """Returns the precision of matrix products: `fp32` as they are, `bf16` by autocast."""
+    if precision == "fp32":
+        return nullcontext()
+    return torch.autocast(device.type, torch.bfloat16)
+
+
 def positions(mask: Tensor) -> Tensor:
     """Returns each token's place among the real ones: padding on the left moves nothing."""
     return (mask.cumsum(1) - 1).clamp(min=0)
@@ -60,21 +85,24 @@ def prepared(model: Model, config: GRPOConfig, device: torch.device) -> Model:
             from peft import LoraConfig, get_peft_model
         except ImportError:
             raise EngineMissingError("peft", "pip install peft") from None
-        model = get_peft_model(
-            model,
-            LoraConfig(
-                r=config.lora_rank,
-                lora_alpha=config.lora_alpha,
-                target_modules="all-linear",
-                task_type="CAUSAL_LM",
-            ),
+        adapters = LoraConfig(
+            r=config.lora_rank,
+            lora_alpha=config.lora_alpha,
+            target_modules="all-linear",
+            task_type="CAUSAL_LM",
         )
+        with warnings.catch_warnings():
+            # peft asks transformers by a name that newer releases deprecate.
+            warnings.simplefilter("ignore", FutureWarning)
+            model = get_peft_model(model, adapters)
     model.to(device)
     # Dropout off: a ratio is 1 where the policy is the one that sampled.
     model.eval()
     if config.gradient_checkpointing:
         model.train()
-        model.gradient_checkpointing_enable({"use_reentrant": False})
+        inner = unwrapped(model)
+        enable = getattr(inner, "activation_checkpointing_enable", None)
+        (enable or inner.gradient_checkpointing_enable)()
         if config.lora_rank:
             model.enable_input_require_grads()
     return model

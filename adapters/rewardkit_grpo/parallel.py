@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Iterable
+from typing import TypeVar
 
 import torch
 from torch import nn
 
-__all__ = ["device_of_rank", "rank", "start", "sum_counts", "sum_gradients", "world_size"]
+__all__ = ["device_of_rank", "gather", "rank", "start", "sum_counts", "sum_gradients", "world_size"]
+
+T = TypeVar("T")
 
 
 def start() -> None:
@@ -43,6 +46,15 @@ def sum_counts(counts: list[int], device: torch.device) -> list[int]:
     summed = torch.tensor(counts, dtype=torch.long, device=device)
     torch.distributed.all_reduce(summed)
     return [int(count) for count in summed.tolist()]
+
+
+def gather(rows: list[T]) -> list[T]:
+    """Returns the rows of all ranks, in their order; plain data."""
+    if world_size() == 1:
+        return rows
+    parts: list[list[T]] = [[]] * world_size()
+    torch.distributed.all_gather_object(parts, rows)
+    return [row for part in parts for row in part]
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:

@@ -26,6 +26,8 @@ class Generated:
     """Token ids, with the end-of-sequence token where there is one."""
     logps: list[list[float]]
     """By token, at the sampler's temperature, before any processor."""
+    entropies: list[list[float]]
+    """By token, of the distribution that its log-probability is from, in nats."""
     truncated: list[bool]
     """True for a completion that the limit ended."""
 
@@ -85,7 +87,8 @@ def generate(
         normal = torch.log_softmax(logits, -1)
         weights = normal.exp() if processor is None else processor(normal, rows % group_size)
         tokens = torch.multinomial(weights, 1, generator=generator)
-        found.put(rows, place, tokens[:, 0], normal.gather(1, tokens)[:, 0])
+        entropy = -(normal.exp() * normal).sum(-1)
+        found.put(rows, place, tokens[:, 0], normal.gather(1, tokens)[:, 0], entropy)
         going = ~torch.isin(tokens[:, 0], ends)
         if place + 1 == max_new_tokens or not bool(going.any()):
             found.ended[rows] = ~going
@@ -111,12 +114,16 @@ class _Columns:
     def __init__(self, count: int, width: int, device: torch.device) -> None:
         self.tokens = torch.zeros((count, width), dtype=torch.long, device=device)
         self.logps = torch.zeros((count, width), device=device)
+        self.entropies = torch.zeros((count, width), device=device)
         self.lengths = torch.zeros(count, dtype=torch.long, device=device)
         self.ended = torch.zeros(count, dtype=torch.bool, device=device)
 
-    def put(self, rows: Tensor, place: int, tokens: Tensor, logps: Tensor) -> None:
+    def put(
+        self, rows: Tensor, place: int, tokens: Tensor, logps: Tensor, entropies: Tensor
+    ) -> None:
         self.tokens[rows, place] = tokens
         self.logps[rows, place] = logps
+        self.entropies[rows, place] = entropies
         self.lengths[rows] = place + 1
 
     def rows(self) -> Generated:
@@ -124,5 +131,6 @@ class _Columns:
         return Generated(
             [row[:n] for row, n in zip(self.tokens.tolist(), lengths, strict=True)],
             [row[:n] for row, n in zip(self.logps.tolist(), lengths, strict=True)],
+            [row[:n] for row, n in zip(self.entropies.tolist(), lengths, strict=True)],
             (~self.ended).tolist(),
         )

@@ -8,7 +8,7 @@ torch = needs("torch")
 needs("transformers")
 
 from rewardkit_grpo.aggregation import StepTotals, token_weights
-from rewardkit_grpo.logprobs import collate, completion_scores
+from rewardkit_grpo.logprobs import collate, completion_logps
 from rewardkit_grpo.losses import LOSSES, LossInputs, policy_loss
 from tests.grpo import ranks
 from tests.grpo.tiny import gradient, random_rows, tiny_llama
@@ -26,7 +26,7 @@ def step_gradient(name, slices, *, totals=None, model=None):
     totals = totals or StepTotals.of(whole.completion_mask, max_tokens=16)
     for rows in slices:
         batch = collate([prompts[i] for i in rows], [completions[i] for i in rows])
-        logps = completion_scores(model, batch).logps
+        logps = completion_logps(model, batch)
         mask = batch.completion_mask.to(logps)
         own = totals if totals != "micro" else StepTotals.of(batch.completion_mask, max_tokens=16)
         advantages = torch.tensor([ADVANTAGES[i] for i in rows], dtype=logps.dtype)[:, None]

@@ -1,7 +1,5 @@
 """What goes wrong in trainers, with the number that is right: log-probabilities and masks."""
 
-import math
-
 import pytest
 
 from tests._needs import needs
@@ -13,9 +11,9 @@ from rewardkit_grpo.aggregation import StepTotals
 from rewardkit_grpo.logprobs import (
     Batch,
     collate,
-    completion_scores,
-    completion_scores_shared,
-    score_tokens,
+    completion_logps,
+    completion_logps_shared,
+    token_logps,
 )
 from rewardkit_grpo.losses import LossInputs, policy_loss
 from tests.grpo.tiny import EOS, all_completions, gradient, random_rows, tiny_llama
@@ -31,10 +29,10 @@ def test_04_padding_moves_nothing():
         torch.nn.functional.pad(plain.completion_ids, (0, 5)),
         torch.nn.functional.pad(plain.completion_mask, (0, 5)),
     )
-    expected = completion_scores(model, plain).logps
-    assert (completion_scores(model, padded).logps[:, :4] - expected).abs().max() < 1e-12
+    expected = completion_logps(model, plain)
+    assert (completion_logps(model, padded)[:, :4] - expected).abs().max() < 1e-12
     unmasked = Batch(padded.prompt_ids, torch.ones_like(padded.prompt_ids), *_completion(padded))
-    assert (completion_scores(model, unmasked).logps[:, :4] - expected).abs().max() > 1e-4
+    assert (completion_logps(model, unmasked)[:, :4] - expected).abs().max() > 1e-4
 
 
 def _completion(batch):
@@ -55,7 +53,7 @@ def test_04_positions_count_real_tokens_where_they_are_learned():
         torch.nn.functional.pad(plain.prompt_mask, (7, 0)),
         *_completion(plain),
     )
-    gap = completion_scores(model, padded).logps - completion_scores(model, plain).logps
+    gap = completion_logps(model, padded) - completion_logps(model, plain)
     assert gap.abs().max() < 1e-12
 
 
@@ -63,7 +61,7 @@ def test_05_probabilities_of_all_completions_add_up_to_one():
     model = tiny_llama(sharp=20.0)
     every = all_completions(5, 3)
     batch = collate([[1, 3, 4]] * len(every), every)
-    logps = (completion_scores(model, batch).logps * batch.completion_mask).detach()
+    logps = (completion_logps(model, batch) * batch.completion_mask).detach()
     assert float(logps.sum(1).exp().sum()) == pytest.approx(1.0, abs=1e-12)
     without_eos = logps * (batch.completion_ids != EOS)
     assert float(without_eos.sum(1).exp().sum()) > 2
@@ -75,7 +73,7 @@ def test_05_the_score_of_a_token_is_in_the_logits_before_it():
     logits = model(ids).logits
     batch = collate([[1, 3]], [[4, 2, 3]])
     by_hand = torch.log_softmax(logits[0, 1:4], -1)[range(3), [4, 2, 3]]
-    torch.testing.assert_close(completion_scores(model, batch).logps[0], by_hand)
+    torch.testing.assert_close(completion_logps(model, batch)[0], by_hand)
 
 
 def test_06_tokens_after_eos_move_neither_loss_nor_gradient():
@@ -84,7 +82,7 @@ def test_06_tokens_after_eos_move_neither_loss_nor_gradient():
         batch = collate([[1, 3]], [[4, EOS, *tail]])
         batch.completion_mask[:, 2:] = 0
         model.zero_grad()
-        logps = completion_scores(model, batch).logps
+        logps = completion_logps(model, batch)
         inputs = LossInputs(
             logps, logps.detach(), torch.ones_like(logps), batch.completion_mask.to(logps)
         )
@@ -99,15 +97,9 @@ def test_08_scores_are_at_the_temperature_of_the_sampler():
     logits = torch.randn(4, 7, dtype=torch.float64) * 3
     targets = torch.tensor([0, 3, 5, 1])
     sampler = torch.softmax(logits / 0.6, -1)[range(4), targets].log()
-    at = score_tokens(logits, targets, temperature=0.6).logps
+    at = token_logps(logits, targets, temperature=0.6)
     torch.testing.assert_close(at, sampler)
-    assert (score_tokens(logits, targets).logps - sampler).abs().mean() > 0.05
-
-
-def test_08_entropy_is_that_of_the_sampled_distribution():
-    logits = torch.zeros(1, 8)
-    scores = score_tokens(logits, torch.tensor([3]), temperature=0.6)
-    assert float(scores.entropy) == pytest.approx(math.log(8), rel=1e-6)
+    assert (token_logps(logits, targets) - sampler).abs().mean() > 0.05
 
 
 def test_21_bf16_logits_are_scored_in_fp32():
@@ -115,10 +107,10 @@ def test_21_bf16_logits_are_scored_in_fp32():
     exact = torch.randn(200, 500, generator=generator) * 4
     targets = torch.randint(0, 500, (200,), generator=generator)
     truth = torch.log_softmax(exact.double(), -1)[range(200), targets]
-    in_fp32 = score_tokens(exact, targets).logps
+    in_fp32 = token_logps(exact, targets)
     assert in_fp32.dtype == torch.float32
     assert float((in_fp32 - truth).abs().mean()) < 1e-5
-    from_bf16 = score_tokens(exact.bfloat16(), targets).logps
+    from_bf16 = token_logps(exact.bfloat16(), targets)
     assert from_bf16.dtype == torch.float32
     all_bf16 = torch.log_softmax(exact.bfloat16(), -1)[range(200), targets]
     assert float((all_bf16.float() - truth).abs().mean()) > 5e-3
@@ -129,10 +121,10 @@ def test_21_the_head_of_a_model_under_autocast_stays_in_fp32():
     prompts, completions = random_rows(5, [6] * 8, vocab=64)
     batch = collate(prompts, completions)
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        scores = completion_scores(model, batch)
-    assert scores.logps.dtype == torch.float32
-    plain = completion_scores(model, batch).logps.detach()
-    assert float((scores.logps - plain).abs().mean()) < 0.05
+        logps = completion_logps(model, batch)
+    assert logps.dtype == torch.float32
+    plain = completion_logps(model, batch).detach()
+    assert float((logps - plain).abs().mean()) < 0.05
 
 
 @pytest.mark.parametrize("chunk", [1, 5, 7, 1000])
@@ -143,11 +135,10 @@ def test_a_chunked_head_gives_the_same_scores_and_gradient(chunk):
     found = []
     for size in (0, chunk):
         model.zero_grad()
-        scores = completion_scores(model, batch, temperature=0.7, chunk_tokens=size)
-        (scores.logps * batch.completion_mask).sum().backward()
-        found.append((scores, gradient(model)))
-    torch.testing.assert_close(found[1][0].logps, found[0][0].logps)
-    torch.testing.assert_close(found[1][0].entropy, found[0][0].entropy)
+        logps = completion_logps(model, batch, temperature=0.7, chunk_tokens=size)
+        (logps * batch.completion_mask).sum().backward()
+        found.append((logps.detach(), gradient(model)))
+    torch.testing.assert_close(found[1][0], found[0][0])
     torch.testing.assert_close(found[1][1], found[0][1])
 
 
@@ -164,11 +155,11 @@ def test_shared_prompts_give_the_same_scores_and_gradient(prompt_lengths):
         model.zero_grad()
         if share:
             batch = Batch(shared.prompt_ids, shared.prompt_mask, *_completion(rows))
-            scores = completion_scores_shared(model, batch, torch.tensor(owners), temperature=0.7)
+            logps = completion_logps_shared(model, batch, torch.tensor(owners), temperature=0.7)
         else:
-            scores = completion_scores(model, rows, temperature=0.7)
-        (scores.logps * rows.completion_mask).sum().backward()
-        found.append((scores.logps * rows.completion_mask, gradient(model)))
+            logps = completion_logps(model, rows, temperature=0.7)
+        (logps * rows.completion_mask).sum().backward()
+        found.append((logps * rows.completion_mask, gradient(model)))
     # Llama's norms compute in fp32, whatever the weights are.
     torch.testing.assert_close(found[1][0], found[0][0], rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(found[1][1], found[0][1], rtol=1e-4, atol=1e-5)

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from rewardkit.completion import Completion, completion_text
 from rewardkit.reward import Reward
 from rewardkit_grpo.config import GRPOConfig
-from rewardkit_grpo.logprobs import collate, completion_scores
+from rewardkit_grpo.logprobs import collate, completion_logps
 from rewardkit_grpo.models import Model
 from rewardkit_grpo.trainer import Trainer
 
@@ -90,22 +89,22 @@ def pretrain(model: Model, rows: list[dict[str, str]], *, seed: int, until: floa
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for step in range(1, 2001):
         batch = rng.sample(rows, 192)
-        scores = completion_scores(
+        logps = completion_logps(
             model,
             whole := collate(
                 [tokenizer.encode(row["prompt"]) for row in batch],
                 [[*tokenizer.encode(row["reference"]), tokenizer.eos_token_id] for row in batch],
             ),
         )
-        loss = -(scores.logps * whole.completion_mask).sum() / whole.completion_mask.sum()
+        loss = -(logps * whole.completion_mask).sum() / whole.completion_mask.sum()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call] # torch leaves it untyped
         optimizer.step()
         for group in optimizer.param_groups:
             group["lr"] = 3e-3 * min(1.0, step / 50)
         if step % 25 == 0:
             with torch.no_grad():
-                written = (scores.logps * whole.completion_mask).sum(1).exp()
+                written = (logps * whole.completion_mask).sum(1).exp()
             # The exact probability of a right sample: every prompt has one right completion.
             if written.mean().item() > until:
                 return step
