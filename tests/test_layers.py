@@ -18,6 +18,7 @@ LAYERS = [
     {"scoring"},
     {"report"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -51,12 +51,12 @@ class Actor:
         config: of the run.
 
     Raises:
-        ConfigError: there is no end-of-sequence token, so that no completion could end.
+        ConfigError: there is no end-of-sequence token, or a stop text is more than one token.
     """
 
     def __init__(self, model: Model, tokenizer: Tokenizer, config: GRPOConfig) -> None:
         self.model, self.tokenizer, self.config = model, tokenizer, config
-        self.eos_ids = _eos_ids(model, tokenizer)
+        self.eos_ids = _eos_ids(model, tokenizer, config.stop)
 
     def sample(
         self,
@@ -122,10 +122,15 @@ class Actor:
         return text
 
 
-def _eos_ids(model: Model, tokenizer: Tokenizer) -> list[int]:
+def _eos_ids(model: Model, tokenizer: Tokenizer, stop: Sequence[str]) -> list[int]:
     found = [tokenizer.eos_token_id]
     more = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     found += more if isinstance(more, list) else [more]
+    for text in stop:
+        tokens = tokenizer.encode(text)
+        if len(tokens) != 1:
+            raise ConfigError(f"stop: {text!r} is {len(tokens)} tokens here; give texts of one")
+        found += tokens
     ids = sorted({token for token in found if token is not None})
     if not ids:
         raise ConfigError("the tokenizer has no eos_token_id, so no completion could end; set one")

@@ -50,6 +50,8 @@ class GRPOConfig(BaseModel):
     """A longer prompt is an error, not a cut; None for no bound."""
     temperature: float = Field(default=1.0, gt=0)
     """Of the sampler, and of the log-probabilities that are learnt from."""
+    stop: tuple[str, ...] = ()
+    """Texts of one token each that end a completion, beside the model's own end."""
     top_k: int = Field(default=0, ge=0)
     """Samples from the k likeliest tokens; 0 for all."""
     top_p: float = Field(default=1.0, gt=0, le=1)

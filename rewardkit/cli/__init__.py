@@ -1,4 +1,4 @@
-"""The command line: `score`, `verify`, `lint-references`, `preflight`, `report`, `doctor`.
+"""The command line: `score`, `verify`, `lint-references`, `preflight`, `train`, `report`, `doctor`.
 
 The modules of the commands are light; what they need to work is imported when they run.
 """
@@ -14,6 +14,7 @@ from rewardkit.cli.lint_references import lint_references
 from rewardkit.cli.preflight import preflight
 from rewardkit.cli.report import report
 from rewardkit.cli.score import score
+from rewardkit.cli.train import train
 from rewardkit.cli.verify import verify
 
 __all__ = ["app", "main"]
@@ -49,6 +50,7 @@ app.command("score")(score)
 app.command("verify")(verify)
 app.command("lint-references")(lint_references)
 app.command("preflight")(preflight)
+app.add_typer(train, name="train")
 app.command("report")(report)
 app.command("doctor")(doctor)
 
