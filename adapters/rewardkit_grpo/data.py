@@ -1,6 +1,6 @@
 """Prompts, checked before the first step."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -8,7 +8,7 @@ from rewardkit.errors import DataError, InvalidReferenceError
 from rewardkit.reward import Reward
 from rewardkit.verifier import Verifier
 
-__all__ = ["Prompt", "Tokenizer", "columns_of", "load_prompts"]
+__all__ = ["Prompt", "Tokenizer", "check_references", "columns_of", "load_prompts"]
 
 Tokenizer: TypeAlias = Any
 """What has `encode`, `decode`, `eos_token_id` and, for chats, `apply_chat_template`."""
@@ -71,7 +71,7 @@ def load_prompts(
     if not prompts:
         raise DataError(f"{where} has no rows")
     if reward is not None:
-        _check_references(reward, prompts, where)
+        check_references(reward, [prompt.columns for prompt in prompts], where=where)
     return prompts
 
 
@@ -99,19 +99,32 @@ def _tokens(prompt: object, tokenizer: Tokenizer, where: str) -> tuple[str, tupl
     )
 
 
-def _check_references(reward: Reward, prompts: list[Prompt], where: str) -> None:
+def check_references(
+    reward: Reward, rows: Sequence[Mapping[str, Any]], *, where: str = "the data set"
+) -> None:
+    """Checks that every verifier of a reward finds its references in the rows and can read them.
+
+    Args:
+        reward: what will grade.
+        rows: columns by name, the same in each.
+        where: what messages call the data.
+
+    Raises:
+        DataError: a column is missing.
+        InvalidReferenceError: a reference cannot be read; its row is named.
+    """
     for name, component in reward.components.items():
         if isinstance(component, Reward):
-            _check_references(component, prompts, where)
+            check_references(component, rows, where=where)
         elif isinstance(component, Verifier):
             column = reward.references.get(name, "reference")
-            if column not in prompts[0].columns:
-                raise DataError(
-                    f"{where} has no column {column!r}, from which the component {name!r} reads "
-                    f"its references (there are: {', '.join(prompts[0].columns)})"
-                )
-            for prompt in prompts:
+            for index, row in enumerate(rows):
+                if column not in row:
+                    raise DataError(
+                        f"{where}, row {index}: no column {column!r}, from which the component "
+                        f"{name!r} reads its references (there are: {', '.join(row)})"
+                    )
                 try:
-                    component.check_reference(prompt.columns[column])
+                    component.check_reference(row[column])
                 except InvalidReferenceError as error:
-                    raise InvalidReferenceError(f"{where}, row {prompt.index}: {error}") from error
+                    raise InvalidReferenceError(f"{where}, row {index}: {error}") from error

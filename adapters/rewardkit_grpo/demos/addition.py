@@ -86,9 +86,11 @@ def exact(completions: Sequence[Completion], /, **columns: Sequence[Any]) -> lis
 def pretrain(model: Model, rows: list[dict[str, str]], *, seed: int, until: float = 0.36) -> int:
     """Trains on written sums until so many samples are right; returns the optimizer steps."""
     tokenizer, rng = CharTokenizer(), random.Random(seed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    for step in range(1, 2001):
-        batch = rng.sample(rows, 192)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.99))
+    for step in range(1, 3001):
+        for group in optimizer.param_groups:
+            group["lr"] = 3e-3 * min(1.0, step / 50)
+        batch = rng.sample(rows, 64)
         logps = completion_logps(
             model,
             whole := collate(
@@ -100,15 +102,13 @@ def pretrain(model: Model, rows: list[dict[str, str]], *, seed: int, until: floa
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call] # torch leaves it untyped
         optimizer.step()
-        for group in optimizer.param_groups:
-            group["lr"] = 3e-3 * min(1.0, step / 50)
         if step % 25 == 0:
             with torch.no_grad():
                 written = (logps * whole.completion_mask).sum(1).exp()
             # The exact probability of a right sample: every prompt has one right completion.
             if written.mean().item() > until:
                 return step
-    return 2000
+    return 3000
 
 
 @dataclass(frozen=True, slots=True)
