@@ -17,6 +17,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "sql": ("sqlglot", "duckdb"),
     "postgres": ("psycopg",),
     "prolog": ("pyswip",),
+    "grpo": ("torch", "transformers", "pydantic", "yaml"),
 }
 """The import names that each extra brings."""
 

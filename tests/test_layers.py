@@ -20,6 +20,7 @@ LAYERS = [
     {"report"},
     {"serve"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

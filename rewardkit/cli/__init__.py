@@ -1,4 +1,4 @@
-"""The command line of rewardkit: one command a module, and one group, `noise`.
+"""The command line of rewardkit: one command a module, and two groups, `noise` and `train`.
 
 The modules of the commands are light; what they need to work is imported when they run.
 """
@@ -16,6 +16,7 @@ from rewardkit.cli.noise import noise
 from rewardkit.cli.preflight import preflight
 from rewardkit.cli.report import report
 from rewardkit.cli.score import score
+from rewardkit.cli.train import train
 from rewardkit.cli.verify import verify
 
 __all__ = ["app", "main"]
@@ -51,6 +52,7 @@ app.command("score")(score)
 app.command("verify")(verify)
 app.command("lint-references")(lint_references)
 app.command("preflight")(preflight)
+app.add_typer(train, name="train")
 app.command("report")(report)
 app.command("label")(label)
 app.add_typer(noise, name="noise")

@@ -1,0 +1,1 @@
+"""Demonstrations that run on two CPU cores, each one command."""

@@ -1,0 +1,75 @@
+"""All that a run is made of, to a checkpoint and back."""
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from rewardkit.errors import ConfigError
+from rewardkit_grpo import parallel
+from rewardkit_grpo.checkpoint import (
+    State,
+    latest_checkpoint,
+    load_checkpoint,
+    rewind,
+    save_checkpoint,
+)
+from rewardkit_grpo.corrections import BackwardCorrection, ForwardCorrection
+
+if TYPE_CHECKING:
+    from rewardkit_grpo.trainer import Trainer
+
+__all__ = ["restore_run", "save_run"]
+
+_FILES = ("metrics.jsonl", "rollouts.jsonl")
+
+
+def save_run(trainer: "Trainer") -> None:
+    """Writes a checkpoint of the run; on rank 0 alone."""
+    if parallel.rank():
+        return
+    folder = trainer.config.output_dir
+    named = trainer.model.named_parameters()
+    state: State = {
+        "step": trainer.step,
+        "updates": trainer.learner.updates,
+        "weights": {name: p.detach() for name, p in named if p.requires_grad},
+        "optimizer": trainer.learner.optimizer.state_dict(),
+        "sampler": trainer.sampler.state(),
+        "noise_scale": getattr(trainer.stage.estimator, "average", None),
+        "sizes": {
+            name: (folder / name).stat().st_size if (folder / name).exists() else 0
+            for name in _FILES
+        },
+    }
+    keep = trainer.config.keep_checkpoints
+    save_checkpoint(folder / "checkpoints", trainer.step, state, keep=keep)
+
+
+def restore_run(trainer: "Trainer") -> None:
+    """Goes back to the newest checkpoint of the output folder, what was logged since included.
+
+    Raises:
+        ConfigError: it is of another model.
+        DataError: it cannot be read, or a log is shorter than it was.
+    """
+    folder = trainer.config.output_dir
+    path = latest_checkpoint(folder / "checkpoints")
+    sizes = dict.fromkeys(_FILES, 0)
+    if path is not None:
+        state = load_checkpoint(path, trainer.learner.device)
+        own = {n: p for n, p in trainer.model.named_parameters() if p.requires_grad}
+        shapes = {name: value.shape for name, value in state["weights"].items()}
+        if {name: value.shape for name, value in own.items()} != shapes:
+            raise ConfigError(f"{path} is of another model: give another output_dir, or remove it")
+        with torch.no_grad():
+            for name, value in state["weights"].items():
+                own[name].copy_(value)
+        trainer.learner.optimizer.load_state_dict(state["optimizer"])
+        trainer.learner.updates, trainer.step = state["updates"], state["step"]
+        trainer.sampler.restore(state["sampler"])
+        if isinstance(trainer.stage.estimator, BackwardCorrection | ForwardCorrection):
+            trainer.stage.estimator.average = state["noise_scale"]
+        sizes = state["sizes"]
+    if parallel.rank() == 0:
+        for name, size in sizes.items():
+            rewind(folder / name, size)
