@@ -16,6 +16,7 @@ from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
     from rewardkit.verifiers.code import CodeVerifier
+    from rewardkit.verifiers.kb import KbVerifier, QaVerifier
     from rewardkit.verifiers.math import MathVerifier
     from rewardkit.verifiers.sql import SqlVerifier
 
@@ -25,7 +26,9 @@ __all__ = [
     "Completion",
     "Gate",
     "Json",
+    "KbVerifier",
     "MathVerifier",
+    "QaVerifier",
     "Reason",
     "Reward",
     "RewardResult",
@@ -40,7 +43,13 @@ __all__ = [
 ]
 
 # A verifier brings what it grades with; nobody waits for those that they do not name.
-_VERIFIERS = {"CodeVerifier": "code", "MathVerifier": "math", "SqlVerifier": "sql"}
+_VERIFIERS = {
+    "CodeVerifier": "code",
+    "KbVerifier": "kb",
+    "MathVerifier": "math",
+    "QaVerifier": "kb",
+    "SqlVerifier": "sql",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -14,6 +14,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "data": ("pyarrow", "datasets"),
     "sql": ("sqlglot", "duckdb"),
     "postgres": ("psycopg",),
+    "kb": ("rdflib",),
 }
 """The import names that each extra brings."""
 
@@ -50,7 +51,7 @@ def require_extra(extra: str) -> None:
     >>> require_extra("maths")
     Traceback (most recent call last):
     ...
-    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, math, postgres, sql
+    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, kb, math, postgres, sql
 
     Raises:
         EngineMissingError: a package is missing; the message holds the command that installs it.
