@@ -51,7 +51,7 @@ def require_extra(extra: str) -> None:
     >>> require_extra("maths")
     Traceback (most recent call last):
     ...
-    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, kb, math, postgres, sql
+    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, kb, math, ...
 
     Raises:
         EngineMissingError: a package is missing; the message holds the command that installs it.

@@ -76,8 +76,8 @@ def run(data: str, format_: str, sparql: str, max_rows: int) -> tuple[Answers, f
             return frozenset({(str(bool(result.askAnswer)).lower(),)}), _known(graph, parts)
         rows = set()
         for row in result:
-            if isinstance(row, ResultRow):
-                rows.add(tuple("" if term is None else term.n3() for term in row))
+            terms: tuple[Any, ...] = tuple(row) if isinstance(row, ResultRow) else ()
+            rows.add(tuple("" if term is None else term.n3() for term in terms))
             if len(rows) > max_rows:
                 raise Refused("row_cap", f"more than {max_rows:,} answers")
     except (Refused, MemoryError):
