@@ -16,6 +16,7 @@ from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
     from rewardkit.verifiers.code import CodeVerifier
+    from rewardkit.verifiers.kb import KbVerifier, QaVerifier
     from rewardkit.verifiers.math import MathVerifier
     from rewardkit.verifiers.prolog import PrologVerifier
     from rewardkit.verifiers.sql import SqlVerifier
@@ -26,8 +27,10 @@ __all__ = [
     "Completion",
     "Gate",
     "Json",
+    "KbVerifier",
     "MathVerifier",
     "PrologVerifier",
+    "QaVerifier",
     "Reason",
     "Reward",
     "RewardResult",
@@ -44,8 +47,10 @@ __all__ = [
 # A verifier brings what it grades with; nobody waits for those that they do not name.
 _VERIFIERS = {
     "CodeVerifier": "code",
+    "KbVerifier": "kb",
     "MathVerifier": "math",
     "PrologVerifier": "prolog",
+    "QaVerifier": "kb",
     "SqlVerifier": "sql",
 }
 

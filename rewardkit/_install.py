@@ -18,6 +18,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "postgres": ("psycopg",),
     "prolog": ("pyswip",),
     "grpo": ("torch", "transformers", "pydantic", "yaml"),
+    "kb": ("rdflib",),
 }
 """The import names that each extra brings."""
 
@@ -54,7 +55,7 @@ def require_extra(extra: str) -> None:
     >>> require_extra("maths")
     Traceback (most recent call last):
     ...
-    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, math, ...
+    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, ...
 
     Raises:
         EngineMissingError: a package is missing; the message holds the command that installs it.

@@ -174,6 +174,16 @@ ENGINES: tuple[Engine, ...] = (
         ),
     ),
     Engine(
+        "rdflib",
+        "kb: SPARQL over graphs",
+        "[kb]",
+        PythonProbe(
+            "rdflib",
+            "import rdflib as r\n"
+            "assert [int(x) for x, in r.Graph().query('SELECT (6 * 7 AS ?x) {}')] == [42]",
+        ),
+    ),
+    Engine(
         "sandbox",
         "code: the tier in which programs run",
         "sysctl -w kernel.unprivileged_userns_clone=1  # or a kernel with Landlock",

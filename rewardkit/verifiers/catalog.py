@@ -26,7 +26,9 @@ __all__ = [
 
 VERIFIERS: Mapping[str, str] = {
     "code": "rewardkit.verifiers.code:CodeVerifier",
+    "kb": "rewardkit.verifiers.kb:KbVerifier",
     "math": "rewardkit.verifiers.math:MathVerifier",
+    "qa": "rewardkit.verifiers.kb:QaVerifier",
     "sql": "rewardkit.verifiers.sql:SqlVerifier",
     "prolog": "rewardkit.verifiers.prolog:PrologVerifier",
 }

@@ -1,17 +1,19 @@
 """Grades one query against one prepared reference; runs in a worker."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifiers.sql._dialects import route, translate_query
 from rewardkit.verifiers.sql._engines.base import QueryError
-from rewardkit.verifiers.sql._guard import parse_query
+from rewardkit.verifiers.sql._guard import Query, parse_query
 from rewardkit.verifiers.sql._partial import Credit, credit, efficiency
 from rewardkit.verifiers.sql._prepare import Prepared, forget, prepare
 from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql._signals import find_signals, tables_of
 from rewardkit.verifiers.sql._trial import Failure, Trial
 from rewardkit.verifiers.sql._witness import find_witness
+from rewardkit.verifiers.sql.compat import RULES
 from rewardkit.verifiers.sql.reference import Task
 
 __all__ = ["REASONS", "check", "grade", "verdict_of"]
@@ -84,6 +86,8 @@ def grade(task: Task, sql: str, settings: Settings) -> Verdict:
         prepared = prepare(task, settings)
     except QueryError as error:
         return verdict_of("reference_fails", "reference", error.message, score=None)
+    if settings.compat is not None:
+        return _by_rule(prepared, query, settings, settings.compat)
     tree = prepared.references[0].tree if prepared.references else None
     schema = prepared.engine.schema
     signals = find_signals(query, schema, tree)
@@ -101,6 +105,29 @@ def grade(task: Task, sql: str, settings: Settings) -> Verdict:
     if failure.why == "engine":
         return verdict_of("engine", trial.tier, failure.detail, score=None)
     return _failed(trial, failure, signals)
+
+
+def _by_rule(prepared: Prepared, query: Query, settings: Settings, rule: str) -> Verdict:
+    """Returns what a published rule says on the given rows; the guard stays."""
+    expected = prepared.given.expected[0]
+    if expected is None:
+        return verdict_of("reference_fails", "reference", "it gives nothing", score=None)
+    try:
+        found = prepared.given.store.run(query.sql, settings.limits(steps=settings.max_steps))
+    except QueryError as error:
+        return replace(verdict_of(error.kind, rule, error.message), parts={"ran": 0.0})
+    ratio = max(prepared.steps, 1) / max(found.steps, 1)
+    text = prepared.references[0].sql if prepared.references else ""
+    value = RULES[rule](found.rows, expected.result.rows, text, ratio)
+    most = 1.25 if rule == "r_ves" else 1.0
+    reason = Reason.MATCH if value == most else Reason.PARTIAL if value else Reason.MISMATCH
+    return Verdict(
+        value / most,
+        reason,
+        detail=f"{rule}: {value:.4g}",
+        parts={"ran": 1.0, "reward": value},
+        evidence={"tier": rule},
+    )
 
 
 def verdict_of(

@@ -142,7 +142,7 @@ def _prepare(task: Task, way: Route, settings: Settings) -> Prepared:
         max((r.steps for r in results), default=0),
     )  # fmt: skip
     prepared.backwards = _backwards(prepared, settings)
-    if engine.schema.tables and references and settings.databases:
+    if engine.schema.tables and references and settings.databases and not settings.compat:
         numbers = range(settings.databases)
         prepared.generated = list(_make(prepared, clues, numbers, settings))
         if settings.strength:

@@ -22,6 +22,7 @@ class Settings:
     max_chars: int = 20_000
     tolerance: float = 1e-9
     dsn: str | None = None
+    compat: str | None = None
 
     def limits(self, *, steps: int | None) -> Limits:
         """Returns the limits of one query: two fifths of the time of a verdict."""

@@ -14,6 +14,7 @@ from rewardkit.verifier import Verifier, check_batch
 from rewardkit.verifiers.sql._extract import extract_sql
 from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql._work import PRELOAD, Item, check_in_worker, grade_in_worker
+from rewardkit.verifiers.sql.compat import RULES, sql_r1
 from rewardkit.verifiers.sql.reference import DIALECTS, Task, read_reference
 
 __all__ = ["SqlVerifier"]
@@ -49,6 +50,9 @@ class SqlVerifier(Verifier):
         tolerance: numbers are equal within this, absolute or relative, in [0, 1).
         dsn: a PostgreSQL server where scratch schemas may be made; every transaction is rolled
             back.
+        compat: grade by the published rule of another grader, on the given rows: a name in
+            `rewardkit.verifiers.sql.compat.RULES`. The guard stays. `parts["reward"]` has the
+            rule's own number, `score` is scaled into [0, 1].
         workers: processes; None for one per core.
         memory_mb: memory of one of them, in MiB.
 
@@ -83,6 +87,7 @@ class SqlVerifier(Verifier):
         max_chars: int = 20_000,
         tolerance: float = 1e-9,
         dsn: str | None = None,
+        compat: str | None = None,
         workers: int | None = None,
         memory_mb: int = 1024,
     ) -> None:
@@ -100,6 +105,8 @@ class SqlVerifier(Verifier):
         for name, share in (("partial", partial), ("tolerance", tolerance)):
             if not 0 <= share < 1:
                 raise ConfigError(f"{name} is in [0, 1), not {share!r}")
+        if compat is not None and compat not in RULES:
+            raise ConfigError(f"compat is one of {', '.join(RULES)}, or None, not {compat!r}")
         if not timeout_s > 0:
             raise ConfigError(f"timeout_s is above 0, not {timeout_s!r}")
         self.settings = Settings(
@@ -114,6 +121,7 @@ class SqlVerifier(Verifier):
             max_chars=max_chars,
             tolerance=tolerance,
             dsn=dsn,
+            compat=compat,
         )
         self._pool = WorkerPool(
             workers=workers, memory_mb=memory_mb, max_tasks=2_000, preload=PRELOAD
@@ -139,7 +147,7 @@ class SqlVerifier(Verifier):
         if sql is not None:
             item = (task, sql, self.settings)
             outcome = self._pool.call(grade_in_worker, item, timeout_s=self.settings.timeout_s)
-            verdict = replace(self._settle(item, outcome), answer=_shown(sql))
+            verdict = self._finish(self._settle(item, outcome), sql, completion)
         return replace(verdict, seconds=time.perf_counter() - started)
 
     def verify_batch(
@@ -170,11 +178,9 @@ class SqlVerifier(Verifier):
         items = sorted(places, key=lambda item: (first[item[0]], places[item][0]))
         outcomes = self._pool.map(grade_in_worker, items, timeout_s=self.settings.timeout_s)
         for item, outcome in zip(items, outcomes, strict=True):
-            verdict = replace(
-                self._settle(item, outcome), answer=_shown(item[1]), seconds=outcome.seconds
-            )
+            verdict = replace(self._settle(item, outcome), seconds=outcome.seconds)
             for place in places[item]:
-                verdicts[place] = verdict
+                verdicts[place] = self._finish(verdict, item[1], completions[place])
         return verdicts
 
     def check_reference(self, reference: Json, /) -> list[str]:
@@ -212,6 +218,21 @@ class SqlVerifier(Verifier):
             detail=f"extraction: {found.detail}",
             evidence={"tier": "extraction", "why": (found.reason or Reason.NO_ANSWER).value},
         )
+
+    def _finish(self, verdict: Verdict, sql: str, completion: Completion) -> Verdict:
+        if self.settings.compat == "sql_r1" and verdict.score is not None:
+            text = completion_text(completion)
+            answer = text.rpartition("</think>")[2]
+            reward = sql_r1(
+                well_formed="</think>" in text and "</answer>" in answer,
+                ran=verdict.parts.get("ran") == 1.0,
+                matched=verdict.score == 1.0,
+                completion_chars=len(text),
+                sql_share=min(1.0, len(sql) / max(1, len(answer))),
+            )
+            parts = {**verdict.parts, "reward": reward}
+            verdict = replace(verdict, score=max(0.0, (reward + 1) / 8.5), parts=parts)
+        return replace(verdict, answer=_shown(sql))
 
     def _settle(self, item: Item, outcome: Outcome[Verdict]) -> Verdict:
         """Returns a worker's verdict, or what its end says of the query."""
