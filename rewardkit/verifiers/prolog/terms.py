@@ -156,9 +156,9 @@ def numbers_equal(found: Number, expected: Number, tolerance: float = 1e-9) -> b
         return found == expected
     if not (_is_finite(found) and _is_finite(expected)):
         return False
-    exact = expected if isinstance(found, float) else found
-    if not isinstance(exact, float) and abs(exact) > _EXACT:
-        return Fraction(found) == Fraction(expected)
+    for exact in (found, expected):
+        if not isinstance(exact, float) and not -_EXACT <= exact <= _EXACT:
+            return Fraction(found) == Fraction(expected)
     return math.isclose(float(found), float(expected), rel_tol=tolerance, abs_tol=tolerance)
 
 

@@ -524,12 +524,9 @@ structure(Text, Module, Json) :-
 
 program_predicates(Module, Predicates) :-
     findall(Name/Arity,
-            ( current_predicate(Module:Name/Arity),
+            ( source_file(Module:H, '/program.pl'),
               functor(H, Name, Arity),
-              \+ predicate_property(Module:H, imported_from(_)),
-              predicate_property(Module:H, number_of_clauses(N)), N > 0,
-              \+ predicate_property(Module:H, multifile),
-              \+ sub_atom(Name, 0, _, _, '$') ),
+              \+ predicate_property(Module:H, multifile) ),
             Predicates).
 
 count_clauses(Module, Predicates, Clauses, Rules) :-

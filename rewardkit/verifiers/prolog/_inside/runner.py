@@ -14,7 +14,7 @@ from typing import Any
 from rewardkit.verifiers.prolog._inside.location import find_library
 from rewardkit.verifiers.prolog._inside.swipl import Atom, Prolog
 
-__all__ = ["serve"]
+__all__ = ["rehearse_in_sandbox", "serve"]
 
 _READ, _WRITE = 3, 4
 _STACK_BYTES = 64 << 20
@@ -45,6 +45,11 @@ def serve() -> int:
             runner.prepare()
         runner.answer(request)
     return 0
+
+
+def rehearse_in_sandbox() -> None:
+    """Touches the memory that a small program will, before the program is here."""
+    _PROLOG.rehearse(("clpq",))
 
 
 def _receive() -> dict[str, Any] | None:

@@ -33,6 +33,7 @@ _PRELOADED = (
 )
 _REHEARSAL = """
 :- use_module(library(clpfd)).
+:- use_module(library(lists)).
 :- dynamic seen/1.
 word --> "a", word.
 word --> [].
@@ -40,6 +41,11 @@ solve("ä", X, Y) :- X #> 3, phrase(word, `aa`), forall(member(Y, [1, 2]), seen(
 solve(X) :- X in 1..3, findall(Y, member(Y, [1, 1.5, a, f(X)]), L), format(atom(_), "~w", [L]).
 solve(X) :- catch(X is foo + 1, _, fail).
 broken(.
+"""
+_SOLVER = """
+:- use_module(library({name})).
+five(5).
+solve(X) :- five(F), {{2*X = F, Y > X, Y >= 3}}, minimize(Y).
 """
 _LIBRARY = re.compile(r"library\s*\(\s*([a-z][a-z0-9_/]{0,40})\s*\)")
 _HEAD = re.compile(r"^([a-z]\w*)\(", re.MULTILINE)
@@ -93,7 +99,8 @@ class Prolog:
         # Nobody reads them, and a write for each line would cost more than the program.
         for stream in ("user_output", "user_error"):
             self._run(f"set_stream({stream}, buffer(full))")
-        self._rehearse()
+        # What is loaded or looked up at first use is so now: a runner can open no file.
+        self.rehearse(("clpq", "clpr"), first=_REHEARSAL)
         self._run("'$rewardkit':install_guards")
         listed = json.loads(self.once("autoloadable")[1] or "[]")
         self._library_of: dict[str, str] = dict(listed)
@@ -150,17 +157,17 @@ class Prolog:
             return answer
         return "failed", ""
 
-    def _rehearse(self) -> None:
-        # What is loaded at first use is loaded now: a runner can open no file.
-        module, file = Atom("rehearsal"), Atom("/rehearsal.pl")
-        for kind in ("try_load", "answer", "try_structure", "try_literals"):
-            if kind == "try_load":
-                self.once(kind, _REHEARSAL, module, file, 1_000_000)
-            elif kind == "answer":
-                list(self.solutions(kind, "solve(X)", module, -1, 1_000_000))
-            else:
-                self.once(kind, "solve(X)" if kind == "try_structure" else _REHEARSAL, module)
-        self._run("unload_file('/rehearsal.pl')")
+    def rehearse(self, solvers: tuple[str, ...], *, first: str = "") -> None:
+        """Loads, asks and looks at a small program for each solver, and forgets them again."""
+        texts = [text for text in (first, *(_SOLVER.format(name=name) for name in solvers)) if text]
+        for number, text in enumerate(texts):
+            # In modules of their own: the solvers both define {}/1.
+            module, file = Atom(f"rehearsal{number}"), Atom(f"/rehearsal{number}.pl")
+            self.once("try_load", text, module, file, 1_000_000)
+            list(self.solutions("answer", "solve(X)", module, -1, 1_000_000))
+            self.once("try_structure", "solve(X)", module)
+            self.once("try_literals", text, module)
+            self._run(f"unload_file('/rehearsal{number}.pl')")
 
     def _put(self, term: _Term, argument: str | int | list[str]) -> None:
         library = self._library
