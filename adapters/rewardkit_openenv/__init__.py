@@ -1,6 +1,6 @@
 """rewardkit in OpenEnv: a rubric for an environment.
 
-Read in openenv 0.10.0 (`openenv.core.rubrics`); not run in the tests.
+Read in openenv 0.10.0 (`openenv.core.rubrics.base`); not run in the tests.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -36,9 +36,9 @@ def rubric(
     Raises:
         ConfigError: the policy is to mask, or a stage was given.
     """
+    scorer = scalar_scorer("OpenEnv", reward, on_missing=on_missing, advantages=advantages)
     from openenv.core.rubrics.base import Rubric
 
-    scorer = scalar_scorer("OpenEnv", reward, on_missing=on_missing, advantages=advantages)
     paths = shape or ObjectShape("action.message", {"reference": "observation.metadata.reference"})
 
     class RewardkitRubric(Rubric):  # type: ignore[misc] # untyped

@@ -69,10 +69,10 @@ class AdvantageStage:
         eps: float = 1e-4,
         control: Estimator | Coefficients = "leave_one_out",
     ) -> None:
-        self.estimator = estimator
+        self.estimator: Estimator | Coefficients = estimator
         self.std: StdKind = std
         self.eps = eps
-        self.control = control
+        self.control: Estimator | Coefficients = control
         if isinstance(estimator, str):
             # An empty batch shows what is wrong with the options now, not in the first step.
             estimate_advantages([], [], estimator=estimator, std=std, eps=eps, components={"": []})
@@ -160,7 +160,7 @@ def _numbers(name: str, row: object) -> float | list[float]:
 
 
 def _per_token(name: str, index: int, row: float | list[float], length: int) -> list[float]:
-    values = [row] * length if isinstance(row, float) else row
+    values = row if isinstance(row, list) else [row] * length
     if len(values) != length:
         raise ConfigError(
             f"{name} returned {len(values)} numbers for row {index}, which has {length} tokens"

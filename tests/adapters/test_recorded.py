@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import pickle
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -263,6 +264,24 @@ def test_tinker_steps_with_token_ids():
     assert last["metrics"] == {"math": 1.0, "decided": 1.0}
 
 
+def test_openenv_calls_a_rubric_with_action_and_observation(monkeypatch):
+    class Rubric:
+        """Calls `forward` as openenv.core.rubrics.base does."""
+
+        def __call__(self, action, observation):
+            self.last_score = self.forward(action, observation)
+            return self.last_score
+
+    base = SimpleNamespace(Rubric=Rubric)
+    monkeypatch.setitem(sys.modules, "openenv.core.rubrics.base", base)
+    for name in ("openenv", "openenv.core", "openenv.core.rubrics"):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace())
+    rubric = rewardkit_openenv.rubric(REWARD, on_missing="zero")
+    observation = SimpleNamespace(metadata={"reference": "4"})
+    assert rubric(SimpleNamespace(message=RIGHT), observation) == 1.0
+    assert rubric(SimpleNamespace(message=WRONG), observation) == 0.0
+
+
 def test_lighteval_computes_a_document_over_its_generations():
     compute = rewardkit_lighteval.Computation(Scorer(REWARD)).compute
     doc = SimpleNamespace(get_golds=lambda: ["4"], specific=None)
@@ -287,8 +306,6 @@ SCALAR = {
 @pytest.mark.parametrize("framework", SCALAR)
 def test_what_takes_one_number_refuses_a_stage_and_a_mask_when_it_is_built(framework):
     needs("torch")
-    if framework == "OpenEnv":
-        pytest.importorskip("openenv", reason="OpenEnv asks for its own environment")
     make = SCALAR[framework]
     with pytest.raises(ConfigError, match="would cancel there and step rewards cannot"):
         make(REWARD, on_missing="zero", advantages=AdvantageStage("mean"))
