@@ -107,7 +107,7 @@ def test_a_report_against_another_scoring(source, tmp_path):
         (["IN", "--out", "IN"], "is the input itself"),
         (
             ["IN", "--out", "o.jsonl", "--verifier", "maths"],
-            "no verifier 'maths'. There are: code, math",
+            f"no verifier 'maths'. There are: {', '.join(sorted(VERIFIERS))}",
         ),
         (
             ["IN", "--out", "o.jsonl", "-o", "nope=1"],
