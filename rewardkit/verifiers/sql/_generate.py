@@ -14,6 +14,7 @@ __all__ = ["Generator", "Recipe", "recipe"]
 
 _MAX_ROWS = 60
 _LEADING = 0.8
+_PATCHES = (0.0, 0.4, 0.7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,12 @@ class Recipe:
     """Rows refer to the row before them in their own table."""
     empty: float = 0.0
     """Share of tables that are left empty."""
+    wanted: float = 0.0
+    """Share of values that satisfy the queries' conditions, so that several meet in one row."""
+    patchy: bool = False
+    """Each column has a share of NULL of its own."""
+    beside: float = 0.0
+    """Share of NULL in columns that meet no constant."""
     shift: bool = False
     """Keys keep away from the queries' constants, so that what refers to those misses."""
 
@@ -44,11 +51,13 @@ _FIRST = (
     Recipe("ties", 9, null=0.1, focus=0.8, width=2),
     Recipe("boundaries", 12, null=0.0, focus=1.0),
     Recipe("boundaries and NULL", 9, null=0.3, focus=0.7, width=4),
+    Recipe("satisfying", 8, null=0.05, focus=0.5, width=4, wanted=0.8),
     Recipe("one row", 1, null=0.0, focus=0.9),
     Recipe("all NULL", 3, null=1.0),
     Recipe("chains", 8, null=0.02, focus=0.1, chain=True, orphans=0.0),
     Recipe("orphans", 6, orphans=0.8, focus=0.8, width=3, shift=True),
     Recipe("groups", 0, null=0.05, focus=0.7, width=2),
+    Recipe("NULL beside conditions", 10, null=0.1, focus=0.9, width=5, beside=0.8),
     Recipe("some tables empty", 5, empty=0.5),
 )
 _ROWS = (5, 9, 3, 14, 7, 11, 2)
@@ -74,6 +83,8 @@ def recipe(number: int) -> Recipe:
         chain=number % 6 == 5,
         empty=0.3 if number % 7 == 3 else 0.0,
         shift=number % 5 == 2,
+        wanted=0.8 if number % 4 == 0 else 0.0,
+        patchy=number % 3 == 1,
     )
 
 
@@ -127,6 +138,7 @@ class _Filling:
         self._recipe = recipe
         self._dice = dice
         self._rows: dict[str, list[dict[str, Any]]] = {}
+        self._nulls: dict[tuple[str, str], float] = {}
         self._pools: dict[tuple[str, str], tuple[list[Any], list[Any]]] = {}
 
     def data(self) -> Data:
@@ -181,11 +193,21 @@ class _Filling:
                 continue
             if column.name in single:
                 row[column.name] = self._key(table, column, number, attempt)
-            elif column.nullable and self._dice.random() < self._recipe.null:
+            elif column.nullable and self._dice.random() < self._null(table, column):
                 row[column.name] = None
             else:
                 row[column.name] = self._value(table, column, earlier)
         return row
+
+    def _null(self, table: Table, column: Column) -> float:
+        if self._recipe.beside and not self._generator.domain(table, column).focus:
+            return self._recipe.beside
+        if not self._recipe.patchy:
+            return self._recipe.null
+        place = (table.name, column.name)
+        if place not in self._nulls:
+            self._nulls[place] = self._dice.choice(_PATCHES)
+        return self._nulls[place]
 
     def _refer(
         self, table: Table, key: ForeignKey, earlier: Sequence[dict[str, Any]]
@@ -246,6 +268,10 @@ class _Filling:
             domain = self._generator.domain(table, column)
             if domain.focus:
                 return domain.focus[0]
+        if self._recipe.wanted and self._dice.random() < self._recipe.wanted:
+            wanted = self._generator.domain(table, column).wanted
+            if wanted:
+                return self._dice.choice(wanted)
         focus, plain = self._pool(table, column)
         if focus and (not plain or self._dice.random() < self._recipe.focus):
             return self._dice.choice(focus)
