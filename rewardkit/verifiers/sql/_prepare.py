@@ -11,10 +11,11 @@ from sqlglot import exp
 from rewardkit.verifiers.sql._clues import Clues, merge_clues, read_checks, read_clues
 from rewardkit.verifiers.sql._dialects import Route, open_engine, route
 from rewardkit.verifiers.sql._engines.base import Engine, QueryError, Result, Store
-from rewardkit.verifiers.sql._generate import Generator, recipe
+from rewardkit.verifiers.sql._generate import Generator
 from rewardkit.verifiers.sql._guard import parse_trusted
 from rewardkit.verifiers.sql._mutants import mutate
 from rewardkit.verifiers.sql._ordering import Ordering, expect, read_ordering
+from rewardkit.verifiers.sql._recipes import recipe
 from rewardkit.verifiers.sql._results import Bench, Expected, Group, compare
 from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql._strength import Strength, measure
