@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-__all__ = ["Clues", "Constant", "merge_clues", "read_clues"]
+__all__ = ["Clues", "Constant", "merge_clues", "read_checks", "read_clues"]
 
 Constant: TypeAlias = int | float | str
 
@@ -34,10 +36,17 @@ class Clues:
     """How many rows matter: compared with a COUNT or a row number, or a LIMIT."""
     links: frozenset[tuple[str, str]] = frozenset()
     """Pairs of columns that are compared with one another."""
+    wanted: frozenset[tuple[str, Constant]] = frozenset()
+    """A column's name and a value that satisfies its comparison, as if it stood alone."""
 
     def of_column(self, name: str) -> list[Constant]:
         """Returns the constants that a column meets, in a fixed order."""
         found = {constant for column, constant in self.by_column if column == name.lower()}
+        return sorted(found, key=_sort_key)
+
+    def wanted_of(self, name: str) -> list[Constant]:
+        """Returns the values that satisfy the comparisons of a column, in a fixed order."""
+        found = {value for column, value in self.wanted if column == name.lower()}
         return sorted(found, key=_sort_key)
 
     def linked(self, name: str) -> list[str]:
@@ -55,6 +64,7 @@ def merge_clues(clues: Iterable[Clues]) -> Clues:
         frozenset().union(*(c.loose for c in all_of)),
         frozenset().union(*(c.counts for c in all_of)),
         frozenset().union(*(c.links for c in all_of)),
+        frozenset().union(*(c.wanted for c in all_of)),
     )
 
 
@@ -72,6 +82,7 @@ def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
     by_column: set[tuple[str, Constant]] = set()
     loose: set[Constant] = set()
     counts: set[int] = set()
+    wanted: set[tuple[str, Constant]] = set()
     for node, value in _constants(tree, columns):
         if len(by_column) + len(loose) > _MAX_CONSTANTS:
             break
@@ -80,12 +91,31 @@ def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
             counts.add(value)
         met = names.within(place)
         if met:
-            by_column |= {(name, value) for name in met}
+            by_column |= {(name, one) for name in met for one in (value, *_factors(place, value))}
+            wanted |= {(name, _satisfying(place, node, value)) for name in met}
         else:
             loose.add(value)
     return Clues(
-        frozenset(by_column), frozenset(loose), frozenset(counts), _read_links(tree, names)
+        frozenset(by_column),
+        frozenset(loose),
+        frozenset(counts),
+        _read_links(tree, names),
+        frozenset(wanted),
     )
+
+
+def read_checks(ddl: str, columns: frozenset[str]) -> Clues:
+    """Returns what the CHECK constraints of a schema say of its columns."""
+    if "check" not in ddl.lower():
+        return Clues()
+    try:
+        trees = sqlglot.parse(ddl, read="sqlite")
+    except (SqlglotError, ValueError, RecursionError):
+        return Clues()
+    kinds = (exp.CheckColumnConstraint, exp.Check)
+    checks = [check for tree in trees if tree is not None for check in tree.find_all(*kinds)]
+    found = merge_clues(read_clues(check, columns) for check in checks)
+    return Clues(by_column=found.by_column)
 
 
 def _constants(tree: exp.Expr, columns: frozenset[str]) -> Iterable[tuple[exp.Expr, Constant]]:
@@ -133,6 +163,22 @@ def _comparison(node: exp.Expr) -> exp.Expr | None:
             around = above
         above = above.parent
     return around
+
+
+def _factors(place: exp.Expr | None, value: Constant) -> list[Constant]:
+    """Returns numbers whose products are a constant that a product is compared with."""
+    if isinstance(value, str) or place is None or value == 0 or place.find(exp.Mul) is None:
+        return []
+    parts = [value / d for d in (1, 2, 5, 10)]
+    return [1, 2, 5, 10, *(int(part) if part == int(part) else part for part in parts)]
+
+
+def _satisfying(place: exp.Expr | None, node: exp.Expr, value: Constant) -> Constant:
+    """Returns a value for which the comparison with a constant is true."""
+    if isinstance(value, str) or not isinstance(place, exp.GT | exp.LT):
+        return value
+    right = any(one is node for one in place.expression.walk())
+    return value + 1 if isinstance(place, exp.GT) == right else value - 1
 
 
 def _counts_rows(node: exp.Expr, place: exp.Expr | None) -> bool:

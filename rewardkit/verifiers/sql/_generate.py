@@ -2,79 +2,19 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.verifiers.sql._clues import Clues
 from rewardkit.verifiers.sql._engines.base import Data, Row
+from rewardkit.verifiers.sql._recipes import Recipe, recipe
 from rewardkit.verifiers.sql._schema import Column, ForeignKey, Schema, Table
 from rewardkit.verifiers.sql._values import Domain, make_domain
 
-__all__ = ["Generator", "Recipe", "recipe"]
+__all__ = ["Generator"]
 
 _MAX_ROWS = 60
 _LEADING = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How one database is filled."""
-
-    name: str
-    rows: int
-    """Rows of a table; half as many more where it refers to another one."""
-    null: float = 0.15
-    """Share of NULL where a column may hold it."""
-    focus: float = 0.6
-    """Share of values around the queries' constants."""
-    width: int | None = None
-    """Most different values of a column; None for all of its domain."""
-    orphans: float = 0.25
-    """Share of values that miss, where a column refers to a key without a declared constraint."""
-    chain: bool = False
-    """Rows refer to the row before them in their own table."""
-    empty: float = 0.0
-    """Share of tables that are left empty."""
-    shift: bool = False
-    """Keys keep away from the queries' constants, so that what refers to those misses."""
-
-
-_FIRST = (
-    Recipe("empty", 0),
-    Recipe("ties", 9, null=0.1, focus=0.8, width=2),
-    Recipe("boundaries", 12, null=0.0, focus=1.0),
-    Recipe("boundaries and NULL", 9, null=0.3, focus=0.7, width=4),
-    Recipe("one row", 1, null=0.0, focus=0.9),
-    Recipe("all NULL", 3, null=1.0),
-    Recipe("chains", 8, null=0.02, focus=0.1, chain=True, orphans=0.0),
-    Recipe("orphans", 6, orphans=0.8, focus=0.8, width=3, shift=True),
-    Recipe("groups", 0, null=0.05, focus=0.7, width=2),
-    Recipe("some tables empty", 5, empty=0.5),
-)
-_ROWS = (5, 9, 3, 14, 7, 11, 2)
-_NULLS = (0.15, 0.0, 0.4)
-_FOCUS = (0.8, 0.5, 0.95, 0.3)
-_WIDTHS = (3, 2, None, 4, 2)
-
-
-def recipe(number: int) -> Recipe:
-    """Returns the recipe of the database with this number, from 0.
-
-    >>> recipe(0).name, recipe(99).name
-    ('empty', 'random 99')
-    """
-    if number < len(_FIRST):
-        return _FIRST[number]
-    return Recipe(
-        f"random {number}",
-        _ROWS[number % len(_ROWS)],
-        null=_NULLS[number % len(_NULLS)],
-        focus=_FOCUS[number % len(_FOCUS)],
-        width=_WIDTHS[number % len(_WIDTHS)],
-        chain=number % 6 == 5,
-        empty=0.3 if number % 7 == 3 else 0.0,
-        shift=number % 5 == 2,
-    )
+_PATCHES = (0.0, 0.4, 0.7)
 
 
 class Generator:
@@ -127,6 +67,7 @@ class _Filling:
         self._recipe = recipe
         self._dice = dice
         self._rows: dict[str, list[dict[str, Any]]] = {}
+        self._nulls: dict[tuple[str, str], float] = {}
         self._pools: dict[tuple[str, str], tuple[list[Any], list[Any]]] = {}
 
     def data(self) -> Data:
@@ -181,11 +122,21 @@ class _Filling:
                 continue
             if column.name in single:
                 row[column.name] = self._key(table, column, number, attempt)
-            elif column.nullable and self._dice.random() < self._recipe.null:
+            elif column.nullable and self._dice.random() < self._null(table, column):
                 row[column.name] = None
             else:
                 row[column.name] = self._value(table, column, earlier)
         return row
+
+    def _null(self, table: Table, column: Column) -> float:
+        if self._recipe.beside and not self._generator.domain(table, column).focus:
+            return self._recipe.beside
+        if not self._recipe.patchy:
+            return self._recipe.null
+        place = (table.name, column.name)
+        if place not in self._nulls:
+            self._nulls[place] = self._dice.choice(_PATCHES)
+        return self._nulls[place]
 
     def _refer(
         self, table: Table, key: ForeignKey, earlier: Sequence[dict[str, Any]]
@@ -246,6 +197,10 @@ class _Filling:
             domain = self._generator.domain(table, column)
             if domain.focus:
                 return domain.focus[0]
+        if self._recipe.wanted and self._dice.random() < self._recipe.wanted:
+            wanted = self._generator.domain(table, column).wanted
+            if wanted:
+                return self._dice.choice(wanted)
         focus, plain = self._pool(table, column)
         if focus and (not plain or self._dice.random() < self._recipe.focus):
             return self._dice.choice(focus)

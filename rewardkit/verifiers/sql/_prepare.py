@@ -8,13 +8,14 @@ from itertools import islice
 
 from sqlglot import exp
 
-from rewardkit.verifiers.sql._clues import Clues, merge_clues, read_clues
+from rewardkit.verifiers.sql._clues import Clues, merge_clues, read_checks, read_clues
 from rewardkit.verifiers.sql._dialects import Route, open_engine, route
 from rewardkit.verifiers.sql._engines.base import Engine, QueryError, Result, Store
-from rewardkit.verifiers.sql._generate import Generator, recipe
+from rewardkit.verifiers.sql._generate import Generator
 from rewardkit.verifiers.sql._guard import parse_trusted
 from rewardkit.verifiers.sql._mutants import mutate
 from rewardkit.verifiers.sql._ordering import Ordering, expect, read_ordering
+from rewardkit.verifiers.sql._recipes import recipe
 from rewardkit.verifiers.sql._results import Bench, Expected, Group, compare
 from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql._strength import Strength, measure
@@ -126,7 +127,9 @@ def _prepare(task: Task, way: Route, settings: Settings) -> Prepared:
     engine = open_engine(task, way)
     references = tuple(_read_reference(sql, way) for sql in task.sql)
     columns = engine.schema.column_names()
-    clues = merge_clues(read_clues(r.tree, columns) for r in references)
+    clues = merge_clues(
+        [*(read_clues(r.tree, columns) for r in references), read_checks(task.schema, columns)]
+    )
     store = engine.given()
     results = [store.run(r.sql, settings.limits(steps=None), trusted=True) for r in references]
     expected: list[Expected | None] = [

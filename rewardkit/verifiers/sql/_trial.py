@@ -76,6 +76,7 @@ class Trial:
             clues.loose - known.loose,
             clues.counts - known.counts,
             clues.links - known.links,
+            clues.wanted - known.wanted,
         )
         return () if new == Clues() else self.prepared.extra(new, _EXTRA, self.settings)
 

@@ -31,6 +31,8 @@ class Domain:
     """Constants of the queries and their neighbours."""
     plain: tuple[Any, ...]
     """Others, with those of the given rows among them."""
+    wanted: tuple[Any, ...] = ()
+    """Values that satisfy the queries' comparisons."""
 
 
 def make_domain(column: Column, samples: Sequence[Any], clues: Clues) -> Domain:
@@ -48,12 +50,22 @@ def make_domain(column: Column, samples: Sequence[Any], clues: Clues) -> Domain:
     kind = _true_kind(column.kind, known, own)
     make = _MAKERS[kind]
     focus = make(own)
+    wanted = _first_of(make, clues.wanted_of(column.name))
     loose = make([c for c in sorted(clues.loose, key=str) if _suits(kind, c)])
     plain = _unique([*_plain(kind, known), *loose[:6]])
     if column.size is not None:
         focus = [v[: column.size] if isinstance(v, str) else v for v in focus]
         plain = [v[: column.size] if isinstance(v, str) else v for v in plain]
-    return Domain(tuple(_unique(focus)[:_MAX_VALUES]), tuple(_unique(plain)[:_MAX_VALUES]))
+    return Domain(
+        tuple(_unique(focus)[:_MAX_VALUES]), tuple(_unique(plain)[:_MAX_VALUES]), tuple(wanted)
+    )
+
+
+def _first_of(
+    make: Callable[[Iterable[Constant]], list[Any]], constants: Sequence[Constant]
+) -> list[Any]:
+    """Returns the constants themselves, as the column writes them."""
+    return _unique(made[0] for constant in constants if (made := make([constant])))
 
 
 def _true_kind(kind: str, samples: Sequence[Any], own: Sequence[Constant]) -> str:
@@ -159,7 +171,7 @@ def _dates(constants: Iterable[Constant], kind: str, *, around: bool) -> list[An
                 (datetime.date(2024, int(text), 1), ""),
                 (datetime.date(2023, int(text), 28), ""),
             ]
-    return [_write(day, clock, kind) for day, clock in days]
+    return [text for day, clock in days for text in _write(day, clock, kind)]
 
 
 def _days_of(found: re.Match[str], *, around: bool) -> list[tuple[datetime.date, str]]:
@@ -176,10 +188,11 @@ def _days_of(found: re.Match[str], *, around: bool) -> list[tuple[datetime.date,
     return [(d, clock) for d in days]
 
 
-def _write(day: datetime.date, clock: str, kind: str) -> Any:  # noqa: ANN401
+def _write(day: datetime.date, clock: str, kind: str) -> list[str]:
     if kind in ("date", "date_text"):
-        return day.isoformat()
-    return f"{day.isoformat()} {clock.strip(' T') or '12:00:00'}"
+        return [day.isoformat()]
+    times = [clock.strip(" T")] if clock else ["12:00:00", "00:00:00", "23:59:59"]
+    return [f"{day.isoformat()} {time}" for time in times]
 
 
 def _unique(values: Iterable[Any]) -> list[Any]:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from rewardkit.verifiers.sql._clues import Clues, read_clues
 from rewardkit.verifiers.sql._engines.sqlite import SqliteEngine
-from rewardkit.verifiers.sql._generate import Generator, recipe
+from rewardkit.verifiers.sql._generate import Generator
+from rewardkit.verifiers.sql._recipes import recipe
 from rewardkit.verifiers.sql._schema import Column
 from rewardkit.verifiers.sql._values import make_domain
 
