@@ -335,6 +335,9 @@ try_shape(Text, Kind, Json) :-
     try('$rewardkit':shape(Text, Json), Json, Kind).
 try_sandbox(Text, Module, Kind, Json) :-
     try('$rewardkit':sandbox_signal(Text, Module, Json), Json, Kind).
+try_variant(Text, Source, Module, EditsText, Kind, Json) :-
+    try(( term_string(Edits, EditsText), '$rewardkit':variant(Text, Source, Module, Edits),
+          Json = "" ), Json, Kind).
 try_literals(Text, Module, Kind, Json) :-
     try('$rewardkit':literals(Text, Module, Json), Json, Kind).
 
@@ -716,6 +719,77 @@ literal(Term, term_position(_, _, _, _, Ps), L) :-
 list_literal([H|_], [P|_], _, L) :- literal(H, P, L).
 list_literal([_|T], [_|Ps], Tail, L) :- Ps \== [], list_literal(T, Ps, Tail, L).
 list_literal([_|T], [_], Tail, L) :- Tail \== none, literal(T, Tail, L).
+
+% variant(+Text, +Source, +Module, +Edits): defines the program's clauses in a module, some literals
+% changed, without loading it again. Fails for a program whose directives do more than declare.
+% Edits are edit(From, To, NewText).
+variant(Text, Source, Module, Edits) :-
+    % Read anew each time: what is kept between runs a program could change.
+    read_clauses(Text, Source, Clauses),
+    forall(member(clause(Term, Positions), Clauses),
+           define_variant(Term, Positions, Source, Module, Edits)).
+
+read_clauses(Text, Module, Clauses) :-
+    setup_call_cleanup(
+        open_string(Text, Stream),
+        read_clauses_(Stream, Module, Clauses),
+        close(Stream)).
+
+read_clauses_(Stream, Module, Clauses) :-
+    read_term(Stream, Term, [subterm_positions(Ps), module(Module), syntax_errors(quiet)]),
+    (   Term == end_of_file
+    ->  Clauses = []
+    ;   nonvar(Term), Term = (:- Directive)
+    ->  declares(Directive, Kept),
+        ( Kept == [] -> Clauses = Rest ; Clauses = [clause((:- Kept), none)|Rest] ),
+        read_clauses_(Stream, Module, Rest)
+    ;   nonvar(Term), Term \= (?- _),
+        Clauses = [clause(Term, Ps)|Rest],
+        read_clauses_(Stream, Module, Rest)
+    ).
+
+declares(use_module(library(_)), []).
+declares(use_module(library(_), _), []).
+declares(op(_, _, _), []).
+declares(discontiguous(_), []).
+declares(style_check(_), []).
+declares(dynamic(What), dynamic(What)).
+
+define_variant((:- dynamic(What)), none, _, Module, _) :- !,
+    Module:dynamic(What).
+define_variant(Term0, Positions, Source, Module, Edits) :-
+    change_literals(Edits, Term0, Positions, Term),
+    Source:expand_term(Term, Expanded),
+    ( is_list(Expanded) -> List = Expanded ; List = [Expanded] ),
+    forall(member(Clause, List), ( Clause \= (:- _), assertz(Module:Clause) )).
+
+change_literals([], Term, _, Term).
+change_literals([edit(From, To, New)|Edits], Term0, Positions, Term) :-
+    (   change_literal(Term0, Positions, From-To, New, Term1) -> true ; Term1 = Term0 ),
+    change_literals(Edits, Term1, Positions, Term).
+
+change_literal(Old, Place, Place, New, Term) :- !,
+    atomic(Old), term_string(Term, New).
+change_literal(Old, string_position(From, To), From-To, New, Term) :- !,
+    string(Old), term_string(Term, New).
+change_literal(Old, parentheses_term_position(_, _, P), Place, New, Term) :- !,
+    change_literal(Old, P, Place, New, Term).
+change_literal({Old}, brace_term_position(_, _, P), Place, New, {Term}) :- !,
+    change_literal(Old, P, Place, New, Term).
+change_literal([H|T], list_position(F, E, [P|Ps], Tail), Place, New, Term) :- !,
+    (   change_literal(H, P, Place, New, H1)
+    ->  Term = [H1|T]
+    ;   Ps == []
+    ->  Tail \== none, change_literal(T, Tail, Place, New, T1), Term = [H|T1]
+    ;   change_literal(T, list_position(F, E, Ps, Tail), Place, New, T1), Term = [H|T1]
+    ).
+change_literal(Old, term_position(_, _, _, _, Ps), Place, New, Term) :-
+    compound(Old),
+    compound_name_arguments(Old, Name, Arguments),
+    nth1(I, Ps, P), nth1(I, Arguments, Argument),
+    change_literal(Argument, P, Place, New, Changed), !,
+    replace(I, Arguments, Changed, Arguments1),
+    compound_name_arguments(Term, Name, Arguments1).
 
 has_digit(Text) :-
     once(( sub_atom(Text, _, 1, _, Char), char_type(Char, digit(_)) )).

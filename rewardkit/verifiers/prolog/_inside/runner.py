@@ -160,10 +160,10 @@ class _Runner:
         """Runs edited programs, each in a module of its own."""
         self.phase = "variant"
         program, query = request["program"], request["queries"][0]
+        quick = request.get("quick", False)
         for number, edits in enumerate(request["variants"]):
-            text = _edited(program, edits)
-            module, file = Atom(f"variant{number}"), Atom(f"/variant{number}.pl")
-            how, error = self.prolog.once("try_load", text, module, file, self.limit)
+            module = Atom(f"variant{number}")
+            how, error = self.define_variant(program, edits, module, quick=quick)
             rows: list[str] = []
             if how == "row":
                 how, error = "exhausted", ""
@@ -180,6 +180,21 @@ class _Runner:
                 f'{{"k":"variant","n":{number},"how":"{how}","error":{error or "null"},'
                 f'"rows":[{",".join(rows)}]}}'
             )
+
+    def define_variant(
+        self, program: str, edits: list[Any], module: Atom, *, quick: bool
+    ) -> tuple[str, str]:
+        """Defines an edited program in a module: from its clauses as they were read, or by loading.
+
+        The first takes a tenth of the time, and does not know every directive.
+        """
+        if quick:
+            changes = ",".join(
+                f"edit({start},{end},{json.dumps(text)})" for start, end, text in edits
+            )
+            return self.prolog.once("try_variant", program, _USER, module, f"[{changes}]")
+        text, file = _edited(program, edits), Atom(f"/{module}.pl")
+        return self.prolog.once("try_load", text, module, file, self.limit)
 
     def inferences(self) -> int:
         """Returns how many inferences this process has made."""
