@@ -3,6 +3,7 @@
 python docs/_generate.py
 """
 
+import importlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -11,10 +12,12 @@ from pathlib import Path
 
 from rewardkit.answer import AnswerPolicy, extract_answer
 
-__all__ = ["main", "math_examples", "place"]
+__all__ = ["conformance", "main", "math_examples", "place"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/verifiers/math.md"
+ADAPTERS_PAGE = ROOT / "docs/adapters.md"
+CONFORMANCE = ROOT / "fixtures/adapters/conformance.jsonl"
 FIXTURES = ROOT / "fixtures/math/accepted_rejected.jsonl"
 GROUPS = {
     "Numbers": "int_plain int_near_miss fraction_forms fraction_near_miss decimal_forms "
@@ -60,11 +63,37 @@ def main() -> None:
     """Rewrites the page if its table is out of date."""
     page = PAGE.read_text("utf-8")
     PAGE.write_text(place(page, math_examples()), "utf-8")
+    page = ADAPTERS_PAGE.read_text("utf-8")
+    ADAPTERS_PAGE.write_text(place(page, conformance(), name="adapters"), "utf-8")
 
 
-def place(page: str, text: str) -> str:
-    """Returns the page with the examples between their markers."""
-    begin, end = "<!-- fixtures:math:begin -->", "<!-- fixtures:math:end -->"
+def conformance() -> str:
+    """Returns what each adapter carries and how it was checked, as a table."""
+    lines = [
+        "| framework | adapter | version | shape of the call | a missing score | within a row "
+        "| advantages | checked |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for line in CONFORMANCE.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        tested = importlib.import_module(row["adapter"]).TESTED
+        cells = (
+            row["framework"],
+            f"`{row['adapter']}`: `{row['plug']}`",
+            tested,
+            row["shape"],
+            row["missing"],
+            row["tokens"] or "–",
+            row["advantages"] or "–",
+            row["checked"],
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def place(page: str, text: str, *, name: str = "math") -> str:
+    """Returns the page with the text between its markers."""
+    begin, end = f"<!-- fixtures:{name}:begin -->", f"<!-- fixtures:{name}:end -->"
     before, _, rest = page.partition(begin)
     after = rest.partition(end)[2]
     return f"{before}{begin}\n{text}\n{end}{after}"

@@ -12,6 +12,7 @@ __all__ = ["EXTRAS", "install_command", "require_extra"]
 EXTRAS: dict[str, tuple[str, ...]] = {
     "math": ("sympy", "math_verify", "pint"),
     "data": ("pyarrow", "datasets"),
+    "trl": ("trl",),
     "grpo": ("torch", "transformers", "pydantic", "yaml"),
 }
 """The import names that each extra brings."""
@@ -49,7 +50,7 @@ def require_extra(extra: str) -> None:
     >>> require_extra("maths")
     Traceback (most recent call last):
     ...
-    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, grpo, math
+    rewardkit.errors.ConfigError: no extra is named 'maths'; there are: data, grpo, math, trl
 
     Raises:
         EngineMissingError: a package is missing; the message holds the command that installs it.

@@ -4,6 +4,7 @@
     ├── InvalidReferenceError     a reference that cannot be read or does not fit its verifier
     ├── ConfigError               an option outside its allowed values
     ├── DataError                 a data file that cannot be read, or lacks a column
+    ├── UndecidedError            a score is missing, and the caller chose to raise then
     ├── EngineMissingError        an optional engine is not installed here
     └── ShadowedPackageError      another distribution's `rewardkit` is installed over this one
 
@@ -20,6 +21,7 @@ __all__ = [
     "InvalidReferenceError",
     "RewardkitError",
     "ShadowedPackageError",
+    "UndecidedError",
 ]
 
 
@@ -37,6 +39,10 @@ class ConfigError(RewardkitError, ValueError):
 
 class DataError(RewardkitError):
     """A data file that cannot be read, or that lacks a column that was asked for."""
+
+
+class UndecidedError(RewardkitError):
+    """A completion could not be scored, and the policy that the caller chose is to raise."""
 
 
 class EngineMissingError(RewardkitError, ImportError):

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, get_args
@@ -141,6 +141,30 @@ class Reward:
         columns = {name: [value] for name, value in context.items()}
         return (await self.ascore([completion], **columns)).row(0)
 
+    def totals(
+        self,
+        components: Mapping[str, Sequence[float | None]],
+        *,
+        without: Collection[str] = (),
+    ) -> list[float | None]:
+        """Returns the totals that component values make, as if some components were not there.
+
+        Args:
+            components: as in `RewardResult`; each of this reward's own names, with lists of one
+                length.
+            without: names that count neither as a term, nor as a factor, nor as a gate.
+
+        Raises:
+            ConfigError: a component is missing, or one in `without` is unknown.
+        """
+        for name in (*self.components, *without):
+            if name not in components or name not in self.components:
+                raise ConfigError(f"{name!r} is no component of this reward with values")
+        rows = zip(*(components[name] for name in self.components), strict=True)
+        return [
+            self._combined(dict(zip(self.components, row, strict=True)), without) for row in rows
+        ]
+
     def close(self) -> None:
         """Closes the components that are verifiers or rewards. The reward may be used again."""
         for component in self.components.values():
@@ -199,16 +223,24 @@ class Reward:
         ]
         return RewardResult(scores, components, verdicts)
 
-    def _combined(self, values: Mapping[str, float | None]) -> float | None:
+    def _combined(
+        self, values: Mapping[str, float | None], without: Collection[str] = ()
+    ) -> float | None:
         if self.missing == "zero":
             values = {name: 0.0 if value is None else value for name, value in values.items()}
         for name, gate in self.gates.items():
+            if name in without:
+                continue
             value = values[name]
             if value is None and self.missing == "propagate":
                 return None
             if value is not None and value < gate.at_least:
                 return gate.otherwise
-        counted = {name: values[name] for name, weight in self.weights.items() if weight != 0}
+        counted = {
+            name: values[name]
+            for name, weight in self.weights.items()
+            if weight != 0 and name not in without
+        }
         present = {name: value for name, value in counted.items() if value is not None}
         if not present or (len(present) < len(counted) and self.missing == "propagate"):
             return None

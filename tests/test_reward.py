@@ -492,3 +492,24 @@ def test_scoring_neither_changes_its_input_nor_remembers_it(batch: Any) -> None:
     assert pickle.dumps((completions, columns)) == before
     assert reward.score(completions, **columns) == first
     assert pickle.loads(pickle.dumps(reward)).score(completions, **columns) == first
+
+
+def test_totals_are_made_again_as_if_a_component_were_not_there():
+    def of(*values):
+        return lambda completions, /, **columns: list(values)
+
+    reward = Reward(
+        {"gate": of(1.0, 0.0), "a": of(0.5, 0.5), "b": of(1.0, None)},
+        weights={"b": 2.0},
+        gates={"gate": Gate(otherwise=-1.0)},
+    )
+    result = reward.score(["x", "y"])
+    assert result.scores == [2.5, -1.0]
+    assert reward.totals(result.components) == result.scores
+    assert reward.totals(result.components, without=["gate"]) == [2.5, None]
+    assert reward.totals(result.components, without=["b"]) == [0.5, -1.0]
+    assert reward.totals(result.components, without=["gate", "a", "b"]) == [None, None]
+    with pytest.raises(ConfigError, match="'c' is no component"):
+        reward.totals(result.components, without=["c"])
+    with pytest.raises(ConfigError, match="'a' is no component"):
+        reward.totals({"gate": [1.0], "b": [1.0]})

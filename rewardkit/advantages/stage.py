@@ -37,7 +37,8 @@ class Coefficients(Protocol):
                 for the rest. `components` and `verdicts`: as in `RewardResult`. `weights`: of the
                 components. `columns`: the samples' other columns, (B,) each. `lengths`: (B,) tokens
                 of each completion. `token_starts`: a function from a row to the position in the
-                completion's text at which each of its tokens begins.
+                completion's text at which each of its tokens begins. `audit`: True where the audit
+                asks with other rewards; a function that keeps a running figure does not add to it.
         """
         ...
 
@@ -49,6 +50,8 @@ class AdvantageStage:
         estimator: a name of `estimate_advantages`, or a function of the shape of `Coefficients`.
         std: the divisor of the variances.
         eps: added to a deviation, in units of the reward.
+        control: for a function, what the audit holds it against: an estimator, or a function that
+            is the same but for the correction.
 
     Raises:
         ConfigError: an argument is outside what `estimate_advantages` says.
@@ -64,10 +67,12 @@ class AdvantageStage:
         *,
         std: StdKind = "sample",
         eps: float = 1e-4,
+        control: Estimator | Coefficients = "leave_one_out",
     ) -> None:
-        self.estimator = estimator
+        self.estimator: Estimator | Coefficients = estimator
         self.std: StdKind = std
         self.eps = eps
+        self.control: Estimator | Coefficients = control
         if isinstance(estimator, str):
             # An empty batch shows what is wrong with the options now, not in the first step.
             estimate_advantages([], [], estimator=estimator, std=std, eps=eps, components={"": []})
@@ -80,6 +85,13 @@ class AdvantageStage:
         if isinstance(self.estimator, str):
             return self.estimator
         return getattr(self.estimator, "__name__", type(self.estimator).__name__)
+
+    @property
+    def control_stage(self) -> "AdvantageStage | None":
+        """The stage that the audit holds this one against; None for a plain estimator."""
+        if isinstance(self.estimator, str):
+            return None
+        return AdvantageStage(self.control, std=self.std, eps=self.eps)
 
     def __call__(
         self, rewards: Sequence[float | None], groups: Sequence[Hashable], **context: Any
@@ -148,7 +160,7 @@ def _numbers(name: str, row: object) -> float | list[float]:
 
 
 def _per_token(name: str, index: int, row: float | list[float], length: int) -> list[float]:
-    values = [row] * length if isinstance(row, float) else row
+    values = row if isinstance(row, list) else [row] * length
     if len(values) != length:
         raise ConfigError(
             f"{name} returned {len(values)} numbers for row {index}, which has {length} tokens"
