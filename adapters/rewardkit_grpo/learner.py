@@ -108,7 +108,8 @@ class Learner:
             loss += self._backward(own, batch_old, held, totals, report)
         parallel.sum_gradients(self.parameters)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm).item()
-        if not (math.isfinite(norm) and math.isfinite(loss)):
+        (broken,) = parallel.sum_counts([int(not math.isfinite(loss))], self.device)
+        if broken or not math.isfinite(norm):
             self.optimizer.zero_grad(set_to_none=True)
             raise NotFiniteError(f"the loss is {loss} and the gradient's norm {norm}")
         for group in self.optimizer.param_groups:
