@@ -108,7 +108,8 @@ class Learner:
             loss += self._backward(own, batch_old, held, totals, report)
         parallel.sum_gradients(self.parameters)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm).item()
-        if not (math.isfinite(norm) and math.isfinite(loss)):
+        (broken,) = parallel.sum_counts([int(not math.isfinite(loss))], self.device)
+        if broken or not math.isfinite(norm):
             self.optimizer.zero_grad(set_to_none=True)
             raise NotFiniteError(f"the loss is {loss} and the gradient's norm {norm}")
         for group in self.optimizer.param_groups:
@@ -159,7 +160,7 @@ class Learner:
             )
             loss = loss + config.beta * term.loss
             report.add("kl", kl_estimate(logps.detach(), reference), mask)
-        loss.backward()  # type: ignore[no-untyped-call] # torch leaves it untyped
+        loss.backward()
         report.tokens += int(mask.sum())
         report.add("clip_fraction", found.clipped, mask)
         report.add("sampler_gap", (old_logps - sampled).abs(), mask)

@@ -17,7 +17,7 @@ ROWS = [
 PACKAGES = sorted(
     path.parent.name
     for path in (ROOT / "adapters").glob("*/__init__.py")
-    if path.parent.name != "rewardkit_doctor"
+    if path.parent.name not in {"rewardkit_doctor", "rewardkit_grpo"}  # a command and a trainer
 )
 FRAMEWORKS = set(
     "accelerate datasets inspect_ai lighteval lm_eval numpy openenv reasoning_gym skyrl skyrl_gym"

@@ -70,3 +70,5 @@ if __name__ == "__main__":
             return None
 
     runner.run(display=Speaking())
+    total = sum(value.double().abs().sum() for value in weights(runner).values())
+    print(f"weights {total.item()!r}", flush=True)  # noqa: T201
