@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from rewardkit.cli import app
 from rewardkit.scoring import read_scored
+from rewardkit.verifiers.catalog import VERIFIERS
 
 EXACT = ("--verifier", "tests.scoring.exact:ExactVerifier")
 
