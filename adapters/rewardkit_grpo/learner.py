@@ -160,7 +160,7 @@ class Learner:
             )
             loss = loss + config.beta * term.loss
             report.add("kl", kl_estimate(logps.detach(), reference), mask)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         report.tokens += int(mask.sum())
         report.add("clip_fraction", found.clipped, mask)
         report.add("sampler_gap", (old_logps - sampled).abs(), mask)

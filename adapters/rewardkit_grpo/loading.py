@@ -117,7 +117,7 @@ def load_model(config: ModelConfig) -> tuple[Model, Tokenizer]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     logging.getLogger("transformers").setLevel(logging.ERROR)
     more = {} if config.gguf_file is None else {"gguf_file": config.gguf_file}
     try:

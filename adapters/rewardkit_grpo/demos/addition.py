@@ -100,7 +100,7 @@ def pretrain(model: Model, rows: list[dict[str, str]], *, seed: int, until: floa
         )
         loss = -(logps * whole.completion_mask).sum() / whole.completion_mask.sum()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         if step % 25 == 0:
             with torch.no_grad():
