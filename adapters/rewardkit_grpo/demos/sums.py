@@ -119,6 +119,7 @@ def plot_curve(curve: Sequence[tuple[int, float, float]], path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
     axes.plot([step for step, _, _ in curve], [value for _, value, _ in curve], marker="o")
     axes.set(xlabel="step", ylabel="expected reward, held out", ylim=(0, 1))
+    axes.set_xticks([step for step, _, _ in curve])
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
