@@ -1,5 +1,6 @@
 """What a step is summed up as, and where that goes."""
 
+import itertools
 import json
 import math
 from collections import Counter
@@ -12,7 +13,7 @@ from rewardkit.advantages import Advantages
 from rewardkit.errors import EngineMissingError
 from rewardkit.reward import RewardResult
 
-__all__ = ["Metrics", "MetricsLog", "reward_metrics"]
+__all__ = ["Metrics", "MetricsLog", "reward_metrics", "speed_metrics"]
 
 Metrics = dict[str, float]
 """By name; `/` groups them."""
@@ -46,6 +47,28 @@ def reward_metrics(
     found["groups/zero"] = len(advantages.zero_groups) / len(set(groups))
     found["truncated"] = _mean([float(cut) for cut in truncated])
     return found
+
+
+def speed_metrics(times: Sequence[float], *, scored_s: float, tokens: int, rows: int) -> Metrics:
+    """Returns what a step's parts took.
+
+    Args:
+        times: the clock at the start, after generation, after the reward, and at the end.
+        scored_s: of the reward's own call.
+        tokens: of all completions.
+        rows: completions.
+    """
+    generated, rewarded, learnt = (b - a for a, b in itertools.pairwise(times))
+    whole = times[-1] - times[0]
+    return {
+        "completion/tokens": tokens / rows,
+        "time/generate_s": generated,
+        "time/reward_s": rewarded,
+        "time/learn_s": learnt,
+        "time/step_s": whole,
+        "time/reward_share": scored_s / whole,
+        "speed/generated_tokens_per_s": tokens / generated,
+    }
 
 
 class MetricsLog:

@@ -4,7 +4,6 @@ A step depends on the weights, the optimizer, the sampler's state and numbers ma
 the step's own number, and on nothing else: so a run that was killed goes on as if it had not been.
 """
 
-import itertools
 import random
 import time
 from collections.abc import Iterable, Mapping
@@ -13,24 +12,24 @@ from typing import Any
 
 import torch
 
-from rewardkit.advantages import Advantages, AdvantageStage, compare_advantages
+from rewardkit.advantages import Advantages, AdvantageStage
 from rewardkit.errors import ConfigError
 from rewardkit.reward import Reward
 from rewardkit_grpo import parallel
 from rewardkit_grpo.actor import Actor, Rollouts
 from rewardkit_grpo.config import GRPOConfig
-from rewardkit_grpo.corrections import BackwardCorrection, ForwardCorrection
 from rewardkit_grpo.data import Tokenizer, columns_of, load_prompts
 from rewardkit_grpo.display import Display, NoDisplay
 from rewardkit_grpo.evaluation import pass_at_k
 from rewardkit_grpo.learner import Learner, NotFiniteError
-from rewardkit_grpo.metrics import Metrics, MetricsLog, reward_metrics
+from rewardkit_grpo.metrics import Metrics, MetricsLog, reward_metrics, speed_metrics
 from rewardkit_grpo.models import Model, prepared
 from rewardkit_grpo.records import write_rollouts
 from rewardkit_grpo.resume import restore_run, save_run
 from rewardkit_grpo.rows import LearnerReport, TrainRow
 from rewardkit_grpo.samplers import make_sampler
 from rewardkit_grpo.scoring import Scored, score_groups
+from rewardkit_grpo.stages import audit_corrections, make_stage
 
 __all__ = ["Trainer", "train"]
 
@@ -102,8 +101,7 @@ class Trainer:
         self.sampler = make_sampler(
             config, len(self.prompts), known if len(known) == len(self.prompts) else None
         )
-        self.stage = stage or _stage(config)
-        self.control = AdvantageStage("leave_one_out")
+        self.stage = stage or make_stage(config)
         self.step = 0
         """Steps done."""
         self.history: list[Metrics] = []
@@ -154,11 +152,16 @@ class Trainer:
         return (
             reward_metrics(scored.result, advantages, rollouts.groups, rollouts.truncated)
             | report.means()
-            | self._audit(scored, rollouts, advantages)
+            | audit_corrections(self.config, scored.result.scores, rollouts.groups, advantages)
             | {"learner/not_finite": float(failed), "learner/skipped_rows": report.skipped_rows}
             | {"learner/rate": self.config.learning_rate * self.learner.rate(self.learner.updates)}
             | {"entropy": rollouts.entropy, "reward/failed_groups": float(len(scored.errors))}
-            | _speed(times, scored, sum(rollouts.lengths), len(rollouts.texts))
+            | speed_metrics(
+                times,
+                scored_s=scored.seconds,
+                tokens=sum(rollouts.lengths),
+                rows=len(rollouts.texts),
+            )
         )
 
     def sample(self) -> Rollouts:
@@ -252,23 +255,6 @@ class Trainer:
         pairs = parallel.gather(pairs)
         self.sampler.observe([index for index, _ in pairs], [mean for _, mean in pairs])
 
-    def _audit(self, scored: Scored, rollouts: Rollouts, advantages: Advantages) -> Metrics:
-        """Returns how far corrected coefficients are from plain leave-one-out ones."""
-        if self.config.loss not in ("pgbc", "pgfc"):
-            return {}
-        plain = self.control(scored.result.scores, rollouts.groups)
-        gap = compare_advantages(advantages, plain)
-        found = {"audit/difference_mean": gap.mean, "audit/difference_max": gap.maximum}
-        return found if gap.cosine is None else found | {"audit/cosine": gap.cosine}
-
-
-def _stage(config: GRPOConfig) -> AdvantageStage:
-    if config.loss in ("pgbc", "pgfc"):
-        kind = BackwardCorrection if config.loss == "pgbc" else ForwardCorrection
-        rho0, rho1 = (0.0, 0.0) if config.noisy_control else (config.rho0, config.rho1)
-        return AdvantageStage(kind(rho0, rho1, scale=config.noise_scale))
-    return AdvantageStage(config.group_estimator, std=config.std, eps=config.advantage_eps)
-
 
 def _check_ranks(config: GRPOConfig) -> None:
     ranks = parallel.world_size()
@@ -281,17 +267,3 @@ def _check_ranks(config: GRPOConfig) -> None:
         raise ConfigError(
             f"{config.group_estimator} needs the rewards of all completions in one process"
         )
-
-
-def _speed(times: list[float], scored: Scored, tokens: int, rows: int) -> Metrics:
-    generated, rewarded, learnt = (b - a for a, b in itertools.pairwise(times))
-    whole = times[-1] - times[0]
-    return {
-        "completion/tokens": tokens / rows,
-        "time/generate_s": generated,
-        "time/reward_s": rewarded,
-        "time/learn_s": learnt,
-        "time/step_s": whole,
-        "time/reward_share": scored.seconds / whole,
-        "speed/generated_tokens_per_s": tokens / generated,
-    }

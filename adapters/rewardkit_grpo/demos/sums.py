@@ -45,11 +45,12 @@ def smollm2() -> ModelConfig:
 
 
 def sum_rows(seed: int, *, held_out: int = 25) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Returns the rows to train on and those that are held out: all 100 pairs of digits."""
+    """Returns the rows to train on and those that are held out: all pairs but those shown."""
     rows = [
         {"prompt": f"{_SHOTS}{a} + {b} =", "reference": str(a + b)}
         for a in range(10)
         for b in range(10)
+        if f"{a} + {b} =" not in _SHOTS
     ]
     random.Random(seed).shuffle(rows)
     return rows[held_out:], rows[:held_out]
@@ -119,6 +120,7 @@ def plot_curve(curve: Sequence[tuple[int, float, float]], path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
     axes.plot([step for step, _, _ in curve], [value for _, value, _ in curve], marker="o")
     axes.set(xlabel="step", ylabel="expected reward, held out", ylim=(0, 1))
+    axes.set_xticks([step for step, _, _ in curve])
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
