@@ -7,7 +7,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHONS := python3 python3.13 python3.12 python3.11
 COVERAGE_FLOOR := 80
-PYTEST_ARGS :=
+# A file's tests stay in one process: many share a verifier.
+PYTEST_ARGS := -n auto --maxprocesses 4 --dist loadfile
 
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SUDO := $(shell if [ "$$(id -u)" = 0 ]; then echo env; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)

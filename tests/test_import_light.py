@@ -1,10 +1,14 @@
 """`import rewardkit` costs little: no engine, framework or command line comes with it."""
 
-import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tests._environment import unmeasured
+
+ROOT = Path(__file__).resolve().parents[1]
 
 HEAVY = set(
     "antlr4 datasets email fastapi httpx hypothesis math_verify multiprocessing numpy openai"
@@ -16,9 +20,12 @@ def modules_after(code):
     """Returns the top-level modules that a fresh interpreter holds after running `code`."""
     script = f"{code}\nimport sys\nfor name in sys.modules: print(name)"
     # A coverage run would measure the interpreter from within, and bring its own modules.
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(
-        [sys.executable, "-c", script], env=bare, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script],
+        env=unmeasured(ROOT),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return {name.partition(".")[0] for name in done.stdout.split()}
 

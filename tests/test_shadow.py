@@ -20,9 +20,10 @@ RAISED = "rewardkit.errors.ShadowedPackageError: "
 
 def install_harbor(fresh):
     fresh.pip("install", "--no-deps", "--ignore-requires-python", f"harbor-rewardkit=={HARBOR}")
-    # Harbor's own import needs these two. The second is 300 MB that play no part here, so an empty
-    # module takes its place.
-    fresh.pip("install", "pydantic")
+    # Harbor's own import needs two packages. The environment may lend the first; the second is
+    # 300 MB that play no part here, so an empty module takes its place.
+    if not importlib.util.find_spec("pydantic"):
+        fresh.pip("install", "pydantic")
     (fresh.site / "litellm.py").write_text("")
 
 

@@ -19,6 +19,7 @@ ServerConfig = dict[str, Any]
 _SERVER_MODULES = (
     "bpf",
     "syscalls",
+    "refusals",
     "filters",
     "linux",
     "landlock",
@@ -26,8 +27,11 @@ _SERVER_MODULES = (
     "root",
     "script",
     "program",
+    "memory",
     "watch",
     "stage",
+    "delay",
+    "server",
     "main",
 )
 _PREFIX = "rewardkit.sandbox._server."

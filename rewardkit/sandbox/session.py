@@ -19,7 +19,8 @@ from rewardkit.sandbox.result import Result, Status
 __all__ = ["Session"]
 
 _CHUNK = 1 << 16
-_GRACE_S = 15.0
+_GRACE_S = 60.0
+"""Seconds that a fork server which is alive may take: a machine may be very busy."""
 _MAX_STRETCH = 4
 _LEAST_DELAY_S = 0.05
 _MAX_INCOMING_BYTES = 64 << 20

@@ -1,23 +1,22 @@
 """Each program on a handful of rows."""
 
-import os
 import re
 import subprocess
 import sys
 
 import pytest
 
+from tests._environment import unmeasured
 from tests._needs import needs
 
 pytestmark = pytest.mark.slow
 
 
 def run(root, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(root)}
     done = subprocess.run(
         [sys.executable, "-m", *arguments],
         cwd=root,
-        env=environment,
+        env=unmeasured(root),
         capture_output=True,
         text=True,
     )

@@ -9,6 +9,7 @@ _LOAD_WORD = 0x20
 _JUMP_EQUAL = 0x15
 _JUMP_GREATER_OR_EQUAL = 0x35
 _JUMP_ANY_BIT = 0x45
+_AND = 0x54
 _RETURN = 0x06
 
 
@@ -44,6 +45,10 @@ class Assembler:
         """Loads the 32-bit word at a byte offset of `struct seccomp_data` into the accumulator."""
         self._add(_LOAD_WORD, 0, 0, offset)
 
+    def mask(self, bits: int) -> None:
+        """Keeps only `bits` of the accumulator."""
+        self._add(_AND, 0, 0, bits)
+
     def return_value(self, action: int) -> None:
         """Ends the program with an action."""
         self._add(_RETURN, 0, 0, action)
@@ -73,6 +78,10 @@ class Assembler:
         length = len(then.instructions)
         self._add(_JUMP_EQUAL, 0, length, value)
         self.instructions.extend(then.instructions)
+
+    def extend(self, more: "Assembler") -> None:
+        """Goes on with another piece of program."""
+        self.instructions.extend(more.instructions)
 
     def build(self) -> bytes:
         """Returns the program as an array of `struct sock_filter`."""

@@ -21,7 +21,8 @@ _WRITE_DEVICE = 0b0110
 _FILE_ONLY = 0b111 | 1 << 14 | 1 << 15
 _NETWORK = 0b11
 _SCOPED = 0b11
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+# No /dev/zero: mapped and shared, it is memory that belongs to no process.
+_DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/java-17-openjdk")
 

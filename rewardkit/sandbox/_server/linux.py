@@ -4,6 +4,7 @@ import ctypes
 import os
 import platform
 import struct
+from dataclasses import dataclass
 
 __all__ = [
     "CLONE_NEWCGROUP",
@@ -20,6 +21,8 @@ __all__ = [
     "MS_NOSUID",
     "MS_PRIVATE",
     "MS_REC",
+    "Notification",
+    "answer_notification",
     "drop_capabilities",
     "install_filter",
     "make_tree_read_only",
@@ -27,7 +30,6 @@ __all__ = [
     "mount",
     "pivot_root",
     "receive_notification",
-    "refuse_notification",
     "set_child_subreaper",
     "set_dumpable",
     "set_name",
@@ -72,6 +74,7 @@ _SECCOMP_SET_MODE_FILTER = 1
 _SECCOMP_FILTER_FLAG_NEW_LISTENER = 8
 _NOTIF_RECV, _NOTIF_SEND = 0xC0502100, 0xC0182101
 _NOTIF_SIZE = 80
+_NOTIF_CONTINUE = 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _IS_X86 = platform.machine() == "x86_64"
@@ -235,18 +238,31 @@ def install_filter(program: bytes, *, listener: bool) -> int:
     )
 
 
-def receive_notification(listener: int) -> tuple[int, int] | None:
-    """Returns (identifier, call number) of a refused call, or None if its caller is gone."""
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A call that waits for the listener's answer."""
+
+    identifier: int
+    number: int
+    arguments: tuple[int, ...]
+
+
+def receive_notification(listener: int) -> Notification | None:
+    """Returns the call that waits, or None if its caller is gone."""
     buffer = ctypes.create_string_buffer(_NOTIF_SIZE)
     if _libc.ioctl(ctypes.c_int(listener), ctypes.c_ulong(_NOTIF_RECV), buffer) < 0:
         return None
-    identifier, _pid, _flags, number = struct.unpack_from("=QIIi", buffer.raw)
-    return identifier, number
+    fields = struct.unpack_from("=QIIiIQ6Q", buffer.raw)
+    return Notification(fields[0], fields[3], fields[6:])
 
 
-def refuse_notification(listener: int, identifier: int, error: int) -> None:
-    """Answers a waiting call with an error; a caller that is gone is ignored."""
-    response = struct.pack("=QqiI", identifier, 0, -error, 0)
+def answer_notification(listener: int, identifier: int, error: int) -> None:
+    """Answers a waiting call with an error, or with 0 lets it go on; ignores a caller that is gone.
+
+    A call that goes on is not looked at again, so its memory may have changed since. Let one go on
+    only for what stands in its registers.
+    """
+    response = struct.pack("=QqiI", identifier, 0, -error, 0 if error else _NOTIF_CONTINUE)
     _libc.ioctl(ctypes.c_int(listener), ctypes.c_ulong(_NOTIF_SEND), response)
 
 

@@ -128,7 +128,7 @@ def _write_files(files: list[Any], payload: int) -> None:
 def _put_on_limits(limits: dict[str, Any], extra_processes: int) -> None:
     megabyte = 1 << 20
     pairs = (
-        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_CORE, 1, 1),  # 0 would not keep a crash from a core handler of the host
         (resource.RLIMIT_CPU, limits["cpu_s"], limits["cpu_s"] + 1),
         (resource.RLIMIT_DATA, limits["memory_bytes"], limits["memory_bytes"]),
         (resource.RLIMIT_FSIZE, limits["file_bytes"], limits["file_bytes"]),

@@ -10,7 +10,8 @@ __all__ = ["USER", "build_root", "hide_proc", "mount_fresh_proc", "mount_fresh_t
 USER = 1000
 """The user and group number that a sandboxed program sees itself as."""
 
-_DEVICES = ("null", "zero", "full", "random", "urandom")
+# No /dev/zero: mapped and shared, it is memory that belongs to no process.
+_DEVICES = ("null", "full", "random", "urandom")
 _TOP_LEVEL = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SYSTEM = ("/usr",)
 _ETC = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/java-17-openjdk")

@@ -114,8 +114,7 @@ def _run_init(shape: Shape, channel: socket.socket, report: int) -> None:
             root.hide_proc()
         linux.unshare(linux.CLONE_NEWUSER)
         linux.map_single_user(proc, root.USER, root.USER, root.USER)
-        os.close(proc)
-        _watch_program(shape, channel, report, program.WORK)
+        _watch_program(shape, channel, report, program.WORK, proc)
     except BaseException as error:
         os.write(report, json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
         os._exit(70)
@@ -128,15 +127,16 @@ def _run_plain_init(shape: Shape, channel: socket.socket, report: int, work: str
         _close_all_but(channel.fileno(), report)
         linux.set_parent_death_signal(signal.SIGTERM)
         linux.set_child_subreaper()
-        _watch_program(shape, channel, report, work)
+        proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        _watch_program(shape, channel, report, work, proc)
     except BaseException as error:
-        watch.end_all()
+        watch.end_all(os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
         os.write(report, json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
         os._exit(70)
     os._exit(0)
 
 
-def _watch_program(shape: Shape, channel: socket.socket, report: int, work: str) -> None:
+def _watch_program(shape: Shape, channel: socket.socket, report: int, work: str, proc: int) -> None:
     # The program may send signals to its init. All are blocked, so that none interrupts it, and
     # only those of its children and of the server are ever read.
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -152,15 +152,15 @@ def _watch_program(shape: Shape, channel: socket.socket, report: int, work: str)
     linux.drop_capabilities()
     listener = _take_listener(outer) if shape.notify else None
     try:
-        ending = watch.watch(main, children, listener, outer)
+        ending = watch.watch(main, children, listener, outer, proc)
     except Exception as error:
         if getattr(error, "errno", None) in _SYSTEM_WIDE:
             raise
-        # Its limits are its own until the program lowers them, which a program may by prlimit.
-        # Without descriptors it finds no descendants; the program's own session it knows.
+        # The filter keeps the program from its init's limits and priority. Should it find another
+        # way to break it, that is its failure: nobody may buy a verdict of "unknown".
         with contextlib.suppress(ProcessLookupError):
             os.killpg(main, signal.SIGKILL)
-        watch.end_all()
+        watch.end_all(proc)
         ending = {"error": f"the init broke: {type(error).__name__}: {error}", "broken": True}
     os.write(report, json.dumps(ending).encode())
 

@@ -10,18 +10,34 @@ import signal
 import socket
 import struct
 import time
+from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.sandbox._server import linux
+from rewardkit.sandbox._server import filters, linux, memory
+from rewardkit.sandbox._server.syscalls import Architecture, current_architecture
 
 __all__ = ["end_all", "watch"]
 
 _LOOK_MS = 40
 _MAX_DENIED = 16
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def watch(main: int, children: int, listener: int | None, orders: socket.socket) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Calls:
+    """What the filter asked about."""
+
+    architecture: Architecture = field(default_factory=current_architecture)
+    denied: set[int] = field(default_factory=set)
+    shared_bytes: int = 0
+
+    def holds_more(self, proc: int, limit: int) -> bool:
+        """Returns whether the program has taken more memory than its limit."""
+        return self.shared_bytes > limit or memory.tree_memory(proc, limit) > limit
+
+
+def watch(
+    main: int, children: int, listener: int | None, orders: socket.socket, proc: int
+) -> dict[str, Any]:
     """Returns how the program ended, once its main process has.
 
     Args:
@@ -30,8 +46,9 @@ def watch(main: int, children: int, listener: int | None, orders: socket.socket)
         listener: the filter's listener, or None.
         orders: carries one packet when the job starts: the memory limit, in bytes and decimal, and
             beside it the socket of the host, which gets the answer straight from here.
+        proc: a descriptor of a /proc that shows the program's processes.
     """
-    denied: set[int] = set()
+    calls = _Calls()
     poller = select.poll()
     for descriptor in (children, orders.fileno(), *([] if listener is None else [listener])):
         poller.register(descriptor, select.POLLIN)
@@ -43,7 +60,7 @@ def watch(main: int, children: int, listener: int | None, orders: socket.socket)
             if descriptor == children:
                 stopped = _is_stop(os.read(children, 128)) or stopped
             elif listener is not None and descriptor == listener and event & select.POLLIN:
-                _refuse(listener, denied)
+                _refuse(listener, calls, memory_bytes)
             elif descriptor == orders.fileno():
                 memory_bytes, host = _take_orders(orders)
                 poller.unregister(descriptor)
@@ -51,14 +68,14 @@ def watch(main: int, children: int, listener: int | None, orders: socket.socket)
                 poller.unregister(descriptor)
         status, usage = _reap(main)
         if stopped:
-            end_all()
+            end_all(proc)
             return {"stopped": True}
         if status is not None:
-            end_all()
+            end_all(proc)
             total = resource.getrusage(resource.RUSAGE_CHILDREN)
             ending = {
                 "status": status,
-                "denied": sorted(denied)[:_MAX_DENIED],
+                "denied": sorted(calls.denied)[:_MAX_DENIED],
                 "memory": over,
                 "max_rss": usage,
                 "cpu_s": total.ru_utime + total.ru_stime,
@@ -66,9 +83,9 @@ def watch(main: int, children: int, listener: int | None, orders: socket.socket)
             if host is not None:
                 _answer(host, ending)
             return ending
-        if memory_bytes and not over and _tree_memory(memory_bytes) > memory_bytes:
+        if memory_bytes and not over and calls.holds_more(proc, memory_bytes):
             over = True
-            _kill_all()
+            _kill_all(proc)
 
 
 def _take_orders(orders: socket.socket) -> tuple[int, socket.socket | None]:
@@ -85,12 +102,19 @@ def _answer(host: socket.socket, ending: dict[str, Any]) -> None:
         return
 
 
-def _refuse(listener: int, denied: set[int]) -> None:
+def _refuse(listener: int, calls: _Calls, memory_bytes: int) -> None:
     waiting = linux.receive_notification(listener)
-    if waiting is not None:
-        identifier, number = waiting
-        denied.add(number)
-        linux.refuse_notification(listener, identifier, errno.EPERM)
+    if waiting is None:
+        return
+    error = errno.EPERM
+    if filters.is_shared_mapping(calls.architecture, waiting.number):
+        # Such memory may be held and yet be no process's resident page, so all that was ever
+        # granted counts.
+        calls.shared_bytes += waiting.arguments[1]
+        error = errno.ENOMEM if calls.shared_bytes > memory_bytes else 0
+    else:
+        calls.denied.add(waiting.number)
+    linux.answer_notification(listener, waiting.identifier, error)
 
 
 def _reap(main: int) -> tuple[int | None, int]:
@@ -113,68 +137,25 @@ def _is_stop(information: bytes) -> bool:
     return bool(number == signal.SIGTERM and server and sender == server)
 
 
-def _kill_all() -> None:
+def _kill_all(proc: int) -> None:
     if os.getpid() == 1:
         # From the init of a pid namespace, -1 is everything in it but the init, at one instant.
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         return
     # Without a namespace the tree is what hangs below this process, which inherits its orphans.
-    for pid in _descendants(os.getpid()):
+    for pid in memory.descendants(proc):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
-def _descendants(top: int) -> list[int]:
-    found: list[int] = []
-    waiting = [top]
-    while waiting:
-        pid = waiting.pop()
-        with contextlib.suppress(OSError):
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                    children = [int(child) for child in file.read().split()]
-                found += children
-                waiting += children
-    return found
-
-
-def end_all() -> None:
-    """Kills and reaps every process of the run but this one."""
+def end_all(proc: int) -> None:
+    """Kills and reaps every process of the run but this one, which `proc` shows."""
     while True:
-        _kill_all()
+        _kill_all(proc)
         try:
             while os.wait4(-1, 0 if os.getpid() == 1 else os.WNOHANG)[0]:
                 continue
         except ChildProcessError:
             return
         time.sleep(0.001)
-
-
-def _tree_memory(limit: int) -> int:
-    # Resident sizes count shared pages once a process, so they only say when a closer look is due.
-    if os.getpid() == 1:
-        pids = [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
-    else:
-        pids = [str(pid) for pid in _descendants(os.getpid())]
-    rough = sum(_resident(pid) for pid in pids)
-    return rough if rough <= limit else sum(_proportional(pid) for pid in pids)
-
-
-def _resident(pid: str) -> int:
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            return int(file.read().split()[1]) * _PAGE
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def _proportional(pid: str) -> int:
-    try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-            for line in file:
-                if line.startswith(b"Pss:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        return _resident(pid)
-    return 0

@@ -94,7 +94,7 @@ def _outcomes(answer: bytes | None, program: Result, checks: Result) -> tuple[Ou
     try:
         report = unpack(answer)
     except CodecError as error:
-        return (Outcome(False, Reason.ENGINE_FAILURE, str(error)),)
+        return (Outcome(False, Reason.CRASH, f"the checks' report: {error}"),)
     if report["missing"]:
         name = str(report["missing"])
         raise EngineMissingError(
@@ -106,7 +106,9 @@ def _outcomes(answer: bytes | None, program: Result, checks: Result) -> tuple[Ou
         Outcome(bool(passed), Reason.MATCH if passed else Reason.MISMATCH, f"{name}: {detail}")
         for name, passed, detail in report["tests"]
     ]
-    if not report["finished"]:
+    if report["disbelieved"]:
+        outcomes.append(Outcome(False, Reason.MISMATCH, str(report["error"])))
+    elif not report["finished"]:
         outcomes.append(_unfinished(str(report["error"]), program))
     return tuple(outcomes)
 

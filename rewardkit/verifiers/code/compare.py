@@ -115,7 +115,7 @@ def _lines(text: str) -> list[str]:
 def _tokens_match(got: str, expected: str, tolerance: float | None) -> bool:
     if got == expected:
         return True
-    if tolerance is None or len(got) > 400:
+    if tolerance is None or len(got) > 400 or not got.isascii() or "_" in got:
         return False
     try:
         return _numbers_match(float(got), float(expected), tolerance)

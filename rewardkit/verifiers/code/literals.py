@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from rewardkit.verifiers.code._inside.codec import CodecError
@@ -181,6 +182,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "math.isnan": math.isnan,
     "math.isinf": math.isinf,
 }
+_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_SORTING = (max, min, sorted)
 _VALUES: dict[str, Any] = {"math.pi": math.pi, "math.inf": math.inf, "math.e": math.e}
 _IS_VALUES = (None, True, False)
 
@@ -242,6 +245,12 @@ _ALLOWED = (
     | ast.Set
     | ast.Dict
 )
+
+
+def _check_ordered(*values: Any) -> None:
+    # Nothing is above or below NaN: `not f(x) > 9` and `max(f(x)) < 9` would hold of it.
+    if any(value != value for value in values if isinstance(value, float | Decimal)):
+        raise ValueError("NaN has no place in an order")
 
 
 class _Evaluator:
@@ -313,6 +322,8 @@ class _Evaluator:
         left = self.evaluate(node.left)
         for op, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.evaluate(comparator)
+            if isinstance(op, _ORDERINGS):
+                _check_ordered(left, right)
             if not _COMPARE[type(op)](left, right):
                 return False
             left = right
@@ -339,4 +350,6 @@ class _Evaluator:
             check_keys(function, args[0])
         if function is sum and args:
             check_sum(args[0])
+        if function in _SORTING and args:
+            _check_ordered(*(args if len(args) > 1 else args[0]))
         return function(*args, **kwargs)

@@ -196,8 +196,13 @@ def _has_checks(tree: ast.Module) -> bool:
             isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             and node.name.startswith(("test", "runTest"))
         )
+        or (isinstance(node, ast.Call) and _last_name(node.func).startswith("assert"))
         for node in ast.walk(tree)
     )
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _free_names(tree: ast.Module) -> tuple[str, ...]:

@@ -56,7 +56,8 @@ class Builder:
             limits=build_limits(),
         )
         result = sandbox.run(job)
-        if result.status is not Status.FAILED:
+        # How long a build took says something of the machine, so only one that ended is kept.
+        if result.status is Status.EXITED:
             with self._lock:
                 self._kept[key] = result
                 while len(self._kept) > _KEPT_BUILDS:

@@ -26,7 +26,9 @@ from rewardkit.verifiers.code.stdio import Builder, run_stdio
 __all__ = ["CodeVerifier"]
 
 _INSIDE = "rewardkit.verifiers.code._inside."
-_MODULES = tuple(_INSIDE + name for name in ("codec", "frames", "serve", "remote", "checks"))
+_PROGRAM = ("codec", "frames", "streams", "serve")
+_CHECKS = ("unordered", "standins", "remote", "checks")
+_MODULES = tuple(_INSIDE + name for name in (*_PROGRAM, *_CHECKS))
 
 
 class CodeVerifier(Verifier):
@@ -80,8 +82,7 @@ class CodeVerifier(Verifier):
             languages: languages whose tools are made visible in the sandbox; by default all that
                 are installed.
             backend: a remote engine that runs the programs instead of the local sandbox; only
-                programs
-                and inputs go there.
+                programs and inputs go there.
             workers: programs that `verify_batch` runs at one time; by default one more than the
                 processors.
 
@@ -98,19 +99,12 @@ class CodeVerifier(Verifier):
             fresh_process=fresh_process,
         )
         self.fences = fences or FencePolicy()
-        names = tuple(LANGUAGES) if languages is None else ("python", *languages)
-        for name in names:
-            if name not in LANGUAGES:
-                raise ConfigError(f"languages are among {', '.join(LANGUAGES)}, not {name!r}")
-        self.languages = tuple(dict.fromkeys(names))
-        if workers is not None and workers < 1:
-            raise ConfigError(f"workers is at least 1, not {workers!r}")
+        self.languages = _check_languages(languages)
         self.backend = backend
-        self.workers = workers or len(os.sched_getaffinity(0)) + 1
-        found = [find_toolchain(name) for name in self.languages]
-        binds = dict.fromkeys(bind for chain in found if chain for bind in chain.binds)
-        self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, warm=warm, binds=tuple(binds))
-        self.builder = Builder(isolation, tuple(binds))
+        self.workers = _check_workers(workers)
+        binds = _visible(self.languages)
+        self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, warm=warm, binds=binds)
+        self.builder = Builder(isolation, binds)
 
     def verify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
         """Returns the verdict on the program in a completion.
@@ -229,6 +223,26 @@ class CodeVerifier(Verifier):
         if task.format == "call":
             return run_calls(self.sandbox, program, task, self.settings)
         return run_checks(self.sandbox, program, task, self.settings)
+
+
+def _check_languages(languages: tuple[str, ...] | None) -> tuple[str, ...]:
+    names = tuple(LANGUAGES) if languages is None else ("python", *languages)
+    for name in names:
+        if name not in LANGUAGES:
+            raise ConfigError(f"languages are among {', '.join(LANGUAGES)}, not {name!r}")
+    return tuple(dict.fromkeys(names))
+
+
+def _check_workers(workers: int | None) -> int:
+    if workers is not None and workers < 1:
+        raise ConfigError(f"workers is at least 1, not {workers!r}")
+    return workers or len(os.sched_getaffinity(0)) + 1
+
+
+def _visible(languages: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the host's directories that the languages' tools need."""
+    found = [find_toolchain(name) for name in languages]
+    return tuple(dict.fromkeys(bind for chain in found if chain for bind in chain.binds))
 
 
 def _with_prelude(program: str, task: Task) -> str:

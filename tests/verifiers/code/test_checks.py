@@ -154,3 +154,67 @@ def test_a_set_of_the_programs_own_is_not_told_what_is_expected(verifier: CodeVe
     source = UNITTEST + "    def test_a(self): self.assertSetEqual(f(3), {9})"
     assert grade(verifier, cheat, "unittest", source).score == 0.0
     assert grade(verifier, "def f(x): return {x * x}", "unittest", source).passed
+
+
+CAPTURED = {
+    "capsys": (
+        "import sys\ndef f(x):\n    print('hello', x)\n    print('oh', file=sys.stderr)",
+        PYTEST + "def test_a(capsys):\n    f(3)\n    seen = capsys.readouterr()\n"
+        "    assert (seen.out, seen.err) == ('hello 3\\n', 'oh\\n')",
+    ),
+    "redirect_stdout": (
+        "def f(x): print('hello', x)",
+        "import io\nfrom contextlib import redirect_stdout\n" + PYTEST + "def test_a():\n"
+        "    with redirect_stdout(io.StringIO()) as seen: f(3)\n"
+        "    assert seen.getvalue() == 'hello 3\\n'",
+    ),
+    "input": (
+        "def f(): return int(input('a? ')) + int(input())",
+        PYTEST + "def test_a(monkeypatch):\n    given = iter(['3', '4'])\n"
+        "    monkeypatch.setattr('builtins.input', lambda prompt='': next(given))\n"
+        "    assert f() == 7",
+    ),
+    "standard input": (
+        "import sys\ndef f(): return [int(x) for x in sys.stdin], sys.stdin.read()",
+        "import io\n" + PYTEST + "def test_a(monkeypatch):\n"
+        "    monkeypatch.setattr('sys.stdin', io.StringIO('3\\n4\\n'))\n"
+        "    assert f() == ([3, 4], '')",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_checks_see_what_is_printed_and_give_what_is_read(
+    verifier: CodeVerifier, name: str
+) -> None:
+    program, source = CAPTURED[name]
+    verdict = grade(verifier, program, "pytest", source)
+    assert verdict.passed, verdict
+    assert grade(verifier, "def f(*_): return 0", "pytest", source).score == 0.0
+
+
+def test_a_flood_of_output_is_cut_off_and_harms_nobody(verifier: CodeVerifier) -> None:
+    program = "def f(x):\n    for _ in range(99): print('y' * (1 << 20))\n    return x"
+    assert grade(verifier, program, "pytest", PYTEST + "def test_a(): assert f(1) == 1").passed
+
+
+def test_an_exit_may_be_expected_and_is_no_pass_otherwise(verifier: CodeVerifier) -> None:
+    program = "import sys\ndef f(x):\n    if x < 0: sys.exit(2)\n    return x"
+    expected = (
+        "import pytest\n" + PYTEST + "def test_a():\n"
+        "    with pytest.raises(SystemExit) as stop: f(-1)\n    assert stop.value.code == 2"
+    )
+    assert grade(verifier, program, "pytest", expected).passed
+    for style, source in [
+        ("assert", "f(-1)\nassert True"),
+        ("unittest", UNITTEST + "    def test_a(self): f(-1)"),
+        ("pytest", PYTEST + "def test_a(): f(-1)"),
+        ("pytest", PYTEST + "f(-1)\ndef test_a(): assert f(1) == 1"),
+    ]:
+        assert grade(verifier, program, style, source).score == 0.0, source
+
+
+def test_an_error_that_is_expected_counts_as_a_call(verifier: CodeVerifier) -> None:
+    source = "import pytest\n" + PYTEST + "def test_a():\n    with pytest.raises(KeyError): f(1)"
+    assert grade(verifier, "def f(x): return {}[x]", "pytest", source).passed
+    assert grade(verifier, "def f(x): return x", "pytest", source).score == 0.0

@@ -182,3 +182,16 @@ def test_nesting_beyond_reason_is_refused() -> None:
         decode(unpack(b"[" * 500 + b"]" * 500))
     with pytest.raises(CodecError):
         unpack(b"[" * 1_000_000)
+
+
+def test_a_message_of_too_many_values_is_not_read() -> None:
+    with pytest.raises(CodecError, match="values"):
+        unpack(b"[" + b"[]," * 900_000 + b"[]]")
+    text = "," * 900_000
+    assert unpack(pack({"v": text})) == {"v": text}
+
+
+@pytest.mark.parametrize("word", [b"NaN", b"Infinity", b"-Infinity"])
+def test_what_is_not_json_is_not_read(word: bytes) -> None:
+    with pytest.raises(CodecError):
+        unpack(b'{"v":' + word + b"}")

@@ -16,6 +16,8 @@ from rewardkit.verifiers.code import CodeVerifier
 CORPUS = Path(__file__).parents[3] / "fixtures" / "code" / "corpus.jsonl"
 CASES = [json.loads(line) for line in CORPUS.read_text().splitlines()]
 SECRET = "rk-secret-7d1c"
+PORT = "47113"
+"""Where the corpus calls; each run listens at a port of its own, which takes its place."""
 PLACES = ("/tmp", "/root", "/var/tmp", "/dev/shm")
 MEMORY = 512 << 20
 
@@ -31,11 +33,11 @@ def verifier() -> Iterator[CodeVerifier]:
 
 
 @pytest.fixture(scope="module")
-def listener() -> Iterator[list[object]]:
+def listener() -> Iterator[tuple[str, list[object]]]:
+    """A port of the machine, and who called there."""
     seen: list[object] = []
     with socket.socket() as server:
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        server.bind(("127.0.0.1", 47113))
+        server.bind(("127.0.0.1", 0))
         server.listen(8)
         server.settimeout(0.1)
         done = threading.Event()
@@ -49,16 +51,20 @@ def listener() -> Iterator[list[object]]:
 
         thread = threading.Thread(target=accept)
         thread.start()
-        yield seen
+        yield str(server.getsockname()[1]), seen
         done.set()
         thread.join()
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{c['id']}-{c['kind']}" for c in CASES])
-def test_case(verifier: CodeVerifier, listener: list[object], case: dict[str, Any]) -> None:
+def test_case(
+    verifier: CodeVerifier, listener: tuple[str, list[object]], case: dict[str, Any]
+) -> None:
+    port, callers = listener
+    program = case["program"].replace(PORT, port)
     began = time.monotonic()
     before = resident()
-    verdict = verifier.verify(f"```python\n{case['program']}\n```", case["tests"])
+    verdict = verifier.verify(f"```python\n{program}\n```", case["tests"])
     seconds = time.monotonic() - began
     if case["expected"] != "either":
         assert verdict.passed == (case["expected"] == "pass"), (case["why"], verdict)
@@ -66,10 +72,10 @@ def test_case(verifier: CodeVerifier, listener: list[object], case: dict[str, An
     tests = len(case["tests"].get("cases", [1]))
     text = verdict.to_json().replace(json.dumps(verdict.answer)[1:-1], "")
     conditions = {
-        "within_limit": seconds <= case["timeout_s"] * tests + 3,
+        "within_limit": in_time(seconds, case["timeout_s"] * tests + 3),
         "no_survivors": no_survivors(verifier),
         "no_canary": not canaries(),
-        "no_network": not listener,
+        "no_network": not callers,
         "no_secret": SECRET not in text,
         "judge_alive": verifier.sandbox.tier() == verdict.evidence["isolation"],
         "mem_capped": peak(verdict) <= MEMORY and resident() - before < 100 << 20,
@@ -78,6 +84,16 @@ def test_case(verifier: CodeVerifier, listener: list[object], case: dict[str, An
     }
     for name in case["checks"]:
         assert conditions[name], (name, verdict)
+
+
+def in_time(seconds: float, limit: float) -> bool:
+    """Whether a run kept its limit, which the verifier stretches when the processors are busy."""
+    if seconds <= limit:
+        return True
+    began, spent = time.monotonic(), time.thread_time()
+    while time.thread_time() - spent < 0.5:
+        continue
+    return seconds <= limit * (time.monotonic() - began) / 0.5
 
 
 def resident() -> int:

@@ -4,17 +4,20 @@
 
 import ast
 import builtins
+import functools
 import importlib
 import os
 import sys
 import traceback
 import types
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.verifiers.code._inside.codec import decode, pack, unpack
+from rewardkit.verifiers.code._inside.codec import pack, unpack
 from rewardkit.verifiers.code._inside.frames import LinkClosed, read_frame, write_frame
-from rewardkit.verifiers.code._inside.remote import Link, StandIn
+from rewardkit.verifiers.code._inside.remote import Link
+from rewardkit.verifiers.code._inside.standins import StandIn, believe_class
 
 __all__ = ["run_checks"]
 
@@ -73,6 +76,7 @@ def run_checks() -> int:
         "tests": report.tests,
         "finished": report.finished and not link.lost,
         "error": (link.lost or report.error)[:_DETAIL_CHARS],
+        "disbelieved": link.disbelieved,
         "calls": link.calls,
         "missing": report.missing,
     }
@@ -128,7 +132,7 @@ def _run_unittest(request: Any, link: Link, report: Report) -> None:
     sys.modules[_MODULE] = module
     unittest.main = lambda *_a, **_k: None  # type: ignore[assignment]
     exec(compile(request["source"], "checks.py", "exec"), module.__dict__)
-    _guard_set_comparison()
+    _guard_comparisons()
     suite = unittest.defaultTestLoader.loadTestsFromModule(module)
     tests = _flatten(suite)
 
@@ -166,22 +170,27 @@ def _report_unittest(tests: list[Any], started: set[int], result: Any, report: R
     report.tests += [[test.id(), False, detail] for test, detail in troubled.values()]
 
 
-def _guard_set_comparison() -> None:
-    """Makes `assertSetEqual` refuse an object of the program's beside a plain set.
+def _guard_comparisons() -> None:
+    """Makes those assertions that would tell an object of the program's what is expected, refuse.
 
-    It asks one side for its `difference` from the other, so that the object would learn the
-    expected set and judge itself.
+    `assertSetEqual` asks one side for its `difference` from the other; `assertAlmostEqual`
+    subtracts.
     """
     import unittest
 
-    compare = unittest.TestCase.assertSetEqual
+    case: Any = unittest.TestCase
+    for name in ("assertSetEqual", "assertAlmostEqual", "assertNotAlmostEqual"):
+        setattr(case, name, _guarded(getattr(case, name)))
 
-    def guarded(self: unittest.TestCase, first: Any, second: Any, msg: Any = None) -> None:
+
+def _guarded(compare: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(compare)
+    def guarded(self: Any, first: Any, second: Any, *rest: Any, **options: Any) -> None:
         if isinstance(first, StandIn) != isinstance(second, StandIn):
-            self.fail("one of the two is an object of the program's, not a set")
-        compare(self, first, second, msg)
+            self.fail("one of the two is an object of the program's, not a plain value")
+        compare(self, first, second, *rest, **options)
 
-    unittest.TestCase.assertSetEqual = guarded  # type: ignore[assignment]
+    return guarded
 
 
 def _flatten(suite: Any) -> list[Any]:
@@ -197,7 +206,7 @@ def _run_pytest(request: Any, link: Link, report: Report) -> None:
     import pytest
 
     _namespace(request, link)
-    _guard_set_comparison()
+    _guard_comparisons()
     with open("test_checks.py", "w", encoding="utf-8") as file:
         file.write(request["source"])
 
@@ -265,7 +274,9 @@ class _SolutionModule(types.ModuleType):
             elif name in forms:
                 found[name] = _trusted(name, forms[name]) if name != entry else None
                 if found[name] is None:
-                    found[name] = decode(forms[name], link.resolve)
+                    found[name] = link.read(forms[name])
+                    if name[:1].isupper():
+                        believe_class(found[name])
         return found
 
     def __getattr__(self, name: str) -> Any:

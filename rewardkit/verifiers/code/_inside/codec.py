@@ -20,8 +20,9 @@ import decimal
 import fractions
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 __all__ = [
     "MAX_FRAME_BYTES",
@@ -38,6 +39,7 @@ MAX_DEPTH = 200
 MAX_NODES = 400_000
 MAX_DRAINED = 100_000
 _MAX_COLLISIONS = 64
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _MAX_DIGITS = 20_000
 
 _BUILTIN_TYPES: dict[str, type] = {
@@ -65,11 +67,18 @@ def pack(message: Any) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """Returns the message that `data` holds; raises CodecError if there is none."""
+    """Returns the message that `data` holds; raises CodecError if there is none, or too much."""
+    # Reading costs a reader some hundred times the bytes of what is written as `[],[],`.
+    if data.count(b",") > 2 * MAX_NODES and _TEXT.sub(b"", data).count(b",") > 2 * MAX_NODES:
+        raise CodecError(f"a message of more than {2 * MAX_NODES} values")
     try:
-        return json.loads(data)
+        return json.loads(data, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise CodecError(f"unreadable message: {type(error).__name__}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise CodecError(f"{name} is not JSON")
 
 
 def encode(value: object, describe: Describe | None = None, *, drain: bool = False) -> Any:
@@ -86,14 +95,19 @@ def encode(value: object, describe: Describe | None = None, *, drain: bool = Fal
     return _Encoder(describe, drain).encode(value, 0)
 
 
-def decode(form: Any, resolve: Resolve | None = None) -> Any:
+def decode(form: Any, resolve: Resolve | None = None, *, nan: float = math.nan) -> Any:
     """Returns the value that `encode` described, built from exact built-in types.
+
+    Args:
+        form: what `encode` returned, or anything.
+        resolve: returns the object that a handle names; without it a handle raises.
+        nan: stands for "not a number".
 
     Raises:
         CodecError: the form is malformed, too deep, or made to be slow.
     """
     try:
-        return _Decoder(resolve).decode(form, 0)
+        return _Decoder(resolve, nan).decode(form, 0)
     except CodecError:
         raise
     except (
@@ -214,8 +228,9 @@ def _encode_int(number: int) -> Any:
 
 
 class _Decoder:
-    def __init__(self, resolve: Resolve | None) -> None:
+    def __init__(self, resolve: Resolve | None, nan: float) -> None:
         self.resolve = resolve
+        self.nan = nan
 
     def decode(self, form: Any, depth: int) -> Any:
         if depth > MAX_DEPTH + 8:
@@ -234,6 +249,8 @@ class _Decoder:
             if self.resolve is None:
                 raise CodecError("an object where plain data is asked for")
             return self.resolve(form_of(key, body))
+        if key == "f" and body == "nan":
+            return self.nan
         if key in _SIMPLE:
             return _SIMPLE[key](body)
         if key in {"d", "C", "O"}:

@@ -1,22 +1,20 @@
-"""The checks' side: stand-ins for what lives in the submission's process.
-
-Values cross as plain data. A stand-in never lets the submission's `==` or `<` decide against a
-plain value: that is where a program would say "equal" to whatever it is compared with.
-"""
+"""The checks' side of the link: requests to the submission's process, and its callbacks."""
 
 # ruff: noqa: ANN401 - values of a foreign program have no static type
 
 import builtins
+import sys
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from rewardkit.verifiers.code._inside.codec import CodecError, decode, encode, pack, unpack
 from rewardkit.verifiers.code._inside.frames import LinkClosed, read_frame, write_frame
+from rewardkit.verifiers.code._inside.standins import ClassStandIn, StandIn, number_of
+from rewardkit.verifiers.code._inside.unordered import NAN
 
-__all__ = ["ClassStandIn", "Link", "StandIn"]
+__all__ = ["Link"]
 
-_FIELD = "_rewardkit_stand_in"
+_READING = ("input", "readline", "read")
 
 
 class Link:
@@ -30,6 +28,7 @@ class Link:
         """Answers that show something of the program: operations on its objects, plain values."""
         self.lost = ""
         """Why the other side can no longer be trusted to answer; empty while it can."""
+        self.disbelieved = False
         self.exports: list[object] = []
         self.errors: dict[tuple[str, str], type[BaseException]] = {}
 
@@ -41,6 +40,7 @@ class Link:
             write_frame(self.write_end, pack(request))
             while True:
                 reply = unpack(read_frame(self.read_end))
+                _show(reply)
                 if "cb" not in reply:
                     break
                 write_frame(self.write_end, pack(self._serve_callback(reply["cb"])))
@@ -53,8 +53,20 @@ class Link:
             raise LinkClosed(self.lost) from None
         return reply
 
+    def disbelieve(self, reason: str) -> NoReturn:
+        """Ends all talk because an object of the program's contradicts itself or judges itself."""
+        self.disbelieved = True
+        self.lose(reason)
+
+    def lose(self, reason: str) -> NoReturn:
+        """Ends all talk with the program, for ever, and with it the checks."""
+        self.lost = reason
+        raise LinkClosed(reason) from None
+
     def perform(self, what: str, number: int, *arguments: Any, **keywords: Any) -> Any:
         """Returns the plain result, or a stand-in for it, of an operation on a remote object."""
+        # What collects tests reads private names of all it sees; that is no use of the program.
+        self.calls += what != "getattr" or not str(arguments[0]).startswith("_")
         reply = self.ask(
             {
                 "op": "perform",
@@ -66,13 +78,10 @@ class Link:
         )
         try:
             for index, form in reply.get("m") or ():
-                _replace_content(arguments[index], decode(form, self.resolve))
-            result = decode(reply["v"], self.resolve)
+                _replace_content(arguments[index], self.read(form))
+            result = self.read(reply["v"])
         except CodecError as error:
-            self.lost = str(error)
-            raise LinkClosed(self.lost) from None
-        # What collects tests reads private names of all it sees; that is no use of the program.
-        self.calls += what != "getattr" or not str(arguments[0]).startswith("_")
+            self.lose(str(error))
         return result
 
     def names(self, names: list[str]) -> dict[str, Any]:
@@ -84,11 +93,15 @@ class Link:
 
     def export(self, value: object) -> Any:
         """Returns the form under which an object of this side crosses."""
-        inner = _inner(value)
-        if inner is not None:
-            return {"u": inner[1]}
+        number = number_of(value)
+        if number is not None:
+            return {"u": number}
         self.exports.append(value)
         return {"h": {"id": len(self.exports) - 1}}
+
+    def read(self, form: Any) -> Any:
+        """Returns the value that a form from the other side describes."""
+        return decode(form, self.resolve, nan=NAN)
 
     def resolve(self, form: dict[str, Any]) -> object:
         """Returns the local object or the stand-in that a form from the other side names."""
@@ -121,9 +134,9 @@ class Link:
         if issubclass(kind, StopIteration | StopAsyncIteration) and not ends_loop:
             # Let through, it would end a `map` or `zip` of the checks before their first assert.
             kind, form = RuntimeError, {**form, "a": [], "s": f"the program raised {form['n']}"}
-        if issubclass(kind, SystemExit | KeyboardInterrupt | GeneratorExit):
+        if issubclass(kind, KeyboardInterrupt | GeneratorExit):
             return LinkClosed(f"the program raised {kind.__name__}")
-        arguments = [decode(argument) for argument in form["a"]]
+        arguments = [decode(argument, nan=NAN) for argument in form["a"]]
         try:
             error = kind(*arguments) if arguments else kind(str(form["s"]))
         except Exception:
@@ -135,9 +148,11 @@ class Link:
 
     def _serve_callback(self, request: Any) -> Any:
         try:
+            if request["w"] in _READING:
+                return {"v": _read_input(request["w"], request["a"])}
             target = self.exports[request["h"]]
-            arguments = [decode(form, self.resolve) for form in request["a"]]
-            keywords = {name: decode(form, self.resolve) for name, form in request["k"].items()}
+            arguments = [self.read(form) for form in request["a"]]
+            keywords = {name: self.read(form) for name, form in request["k"].items()}
             result = self._perform_here(request["w"], target, arguments, keywords)
             return {"v": encode(result, self.export)}
         except LinkClosed:
@@ -162,10 +177,18 @@ class Link:
         raise AttributeError("this object may only be called")
 
 
-def _inner(value: object) -> tuple[Link, int, dict[str, Any]] | None:
-    if isinstance(value, StandIn):
-        return object.__getattribute__(value, _FIELD)  # type: ignore[no-any-return]
-    return None
+def _show(reply: dict[str, Any]) -> None:
+    # What the program prints is shown here, where the checks may have put something to catch it.
+    for key, stream in (("o", sys.stdout), ("e", sys.stderr)):
+        if key in reply:
+            stream.write(str(reply[key]))
+
+
+def _read_input(what: str, arguments: Any) -> str:
+    # What the checks have put in place of `input` or of standard input is what the program reads.
+    if what == "input":
+        return str(input(str(arguments[0])))
+    return str(getattr(sys.stdin, what)(int(arguments[0])))
 
 
 async def _await_remote(link: Link, number: int) -> Any:
@@ -181,164 +204,3 @@ def _replace_content(target: Any, content: Any) -> None:
     elif isinstance(target, deque):
         target.clear()
         target.extend(content)
-
-
-class StandIn:
-    """Stands for an object of the submission's process."""
-
-    def __init__(self, link: Link, number: int, described: dict[str, Any]) -> None:
-        object.__setattr__(self, _FIELD, (link, number, described))
-
-    def _do(self, what: str, *arguments: Any, **keywords: Any) -> Any:
-        link, number, _ = object.__getattribute__(self, _FIELD)
-        return link.perform(what, number, *arguments, **keywords)
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in {"_do", "_compare", "__class__", "__dict__"}:
-            return object.__getattribute__(self, name)
-        described = object.__getattribute__(self, _FIELD)[2]
-        if name in {"__name__", "__qualname__"}:
-            return str(described.get("n", ""))
-        if name == "__module__":
-            return str(described.get("o", ""))
-        return self._do("getattr", name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._do("setattr", name, value)
-
-    def __delattr__(self, name: str) -> None:
-        self._do("delattr", name)
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        return self._do("call", *arguments, **keywords)
-
-    def __iter__(self) -> Iterator[Any]:
-        described = object.__getattribute__(self, _FIELD)[2]
-        return self if described.get("k") == "iterator" else self._do("iter")
-
-    def __next__(self) -> Any:
-        return self._do("next")
-
-    def __eq__(self, other: object) -> Any:
-        return self._compare("eq", other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compare("ne", other)
-
-    def __lt__(self, other: object) -> Any:
-        return self._compare("lt", other)
-
-    def __le__(self, other: object) -> Any:
-        return self._compare("le", other)
-
-    def __gt__(self, other: object) -> Any:
-        return self._compare("gt", other)
-
-    def __ge__(self, other: object) -> Any:
-        return self._compare("ge", other)
-
-    def _compare(self, what: str, other: object) -> Any:
-        if not isinstance(other, StandIn):
-            return NotImplemented
-        return bool(StandIn._do(self, what, other))
-
-    def __hash__(self) -> int:
-        return hash(self._do("hash"))
-
-    def __bool__(self) -> bool:
-        return bool(self._do("bool"))
-
-    def __len__(self) -> int:
-        return int(self._do("len"))
-
-    def __str__(self) -> str:
-        return str(self._do("str"))
-
-    def __repr__(self) -> str:
-        return str(self._do("repr"))
-
-    def __format__(self, specification: str) -> str:
-        return str(self._do("format", specification))
-
-    def __int__(self) -> int:
-        return int(self._do("int"))
-
-    def __float__(self) -> float:
-        return float(self._do("float"))
-
-    def __complex__(self) -> complex:
-        return complex(self._do("complex"))
-
-    def __index__(self) -> int:
-        return int(self._do("index"))
-
-    def __contains__(self, item: object) -> bool:
-        return bool(self._do("contains", item))
-
-    def __dir__(self) -> list[str]:
-        return [str(name) for name in self._do("dir")]
-
-    def __enter__(self) -> Any:
-        return self._do("enter")
-
-    def __exit__(self, *_: object) -> Any:
-        return bool(self._do("exit"))
-
-
-class ClassStandIn(StandIn):
-    """Stands for a class; `isinstance` is answered over there, for stand-ins only."""
-
-    def __instancecheck__(self, instance: object) -> bool:
-        inner = _inner(instance)
-        return inner is not None and bool(inner[0].perform("isinstance", inner[1], self))
-
-    def __subclasscheck__(self, subclass: object) -> bool:
-        inner = _inner(subclass)
-        return inner is not None and bool(inner[0].perform("issubclass", inner[1], self))
-
-
-def _forwarder(what: str) -> Callable[..., Any]:
-    def forward(self: StandIn, *arguments: Any) -> Any:
-        return StandIn._do(self, what, *arguments)
-
-    return forward
-
-
-_FORWARDED = {
-    **{
-        name: name
-        for name in [
-            "getitem",
-            "setitem",
-            "delitem",
-            "neg",
-            "pos",
-            "abs",
-            "invert",
-            "round",
-            "reversed",
-        ]
-    },
-    **{
-        prefix + name: prefix + name + ("_" if name in {"and", "or"} else "")
-        for prefix in ("", "r")
-        for name in [
-            "add",
-            "sub",
-            "mul",
-            "truediv",
-            "floordiv",
-            "mod",
-            "pow",
-            "matmul",
-            "and",
-            "or",
-            "xor",
-            "lshift",
-            "rshift",
-        ]
-    },
-    "divmod": "divmod",
-}
-for _special, _what in _FORWARDED.items():
-    setattr(StandIn, f"__{_special}__", _forwarder(_what))

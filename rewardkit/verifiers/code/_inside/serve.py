@@ -16,6 +16,7 @@ from typing import Any
 
 from rewardkit.verifiers.code._inside.codec import CodecError, decode, encode, pack, unpack
 from rewardkit.verifiers.code._inside.frames import LinkClosed, read_frame, write_frame
+from rewardkit.verifiers.code._inside.streams import Shown, share_streams
 
 __all__ = ["serve"]
 
@@ -33,6 +34,8 @@ def serve(entry: str, plain: int) -> int:
         plain: 1 if only plain values may leave; 0 if objects may leave as handles.
     """
     server = _Server(entry, plain=bool(plain))
+    if not plain:
+        server.shown = share_streams(server.call_back)
     while True:
         try:
             request = unpack(read_frame(_READ))
@@ -48,8 +51,11 @@ class _Server:
         self.plain = plain
         self.objects: list[object] = []
         self.module = types.ModuleType("solution")
+        self.shown: dict[str, Shown] = {}
+        """What the program printed since the last reply, where the checks want to see it."""
 
     def reply(self, message: Any) -> None:
+        message |= {key: text for key, stream in self.shown.items() if (text := stream.take())}
         try:
             data = pack(message)
         except CodecError as error:
@@ -140,6 +146,8 @@ class _Server:
         owner = value if isinstance(value, type | types.FunctionType) else type(value)
         form["n"] = str(getattr(value, "__name__", type(value).__name__))
         form["o"] = str(getattr(value if callable(value) else owner, "__module__", ""))
+        if isinstance(value, types.GeneratorType):
+            form["g"] = 1
         if isinstance(value, type) and issubclass(value, BaseException):
             form["e"] = _builtin_base(value)
         return {"h": form}

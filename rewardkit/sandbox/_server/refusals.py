@@ -1,0 +1,132 @@
+"""The system calls that a sandboxed program does not get, whatever their arguments."""
+
+__all__ = ["ABSENT", "DENIED", "FOREIGN", "IGNORED"]
+
+DENIED = [
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "kcmp",
+    "pidfd_getfd",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "move_mount",
+    "open_tree",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+    "chroot",
+    "setns",
+    "unshare",
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "keyctl",
+    "add_key",
+    "request_key",
+    "fanotify_init",
+    "fanotify_mark",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "kexec_load",
+    "kexec_file_load",
+    "reboot",
+    "swapon",
+    "swapoff",
+    "acct",
+    "quotactl",
+    "quotactl_fd",
+    "syslog",
+    "iopl",
+    "ioperm",
+    "settimeofday",
+    "clock_settime",
+    "adjtimex",
+    "clock_adjtime",
+    "lookup_dcookie",
+    "nfsservctl",
+    "vhangup",
+    "modify_ldt",
+    "sethostname",
+    "setdomainname",
+    "uselib",
+    "seccomp",
+    "migrate_pages",
+    "move_pages",
+    "vmsplice",
+]
+"""Calls that no honest program needs: refused, and reported beside the result."""
+
+ABSENT = [
+    "clone3",
+    "io_setup",
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+    "memfd_create",
+    "memfd_secret",
+    "personality",
+    "sysfs",
+    "ustat",
+    "_sysctl",
+    "shmget",
+    "shmat",
+    "shmctl",
+    "shmdt",
+    "msgget",
+    "msgsnd",
+    "msgrcv",
+    "msgctl",
+    "semget",
+    "semop",
+    "semctl",
+    "semtimedop",
+    "mq_open",
+    "mq_unlink",
+    "mq_timedsend",
+    "mq_timedreceive",
+    "mq_notify",
+    "mq_getsetattr",
+]
+"""Calls that libraries probe for and do without: answered as if the kernel were too old.
+
+`clone3` passes its flags in memory, where a filter cannot look, so the C library is sent back to
+`clone`. The System V and message-queue calls and memfd hold memory that no per-process limit
+counts.
+"""
+
+
+FOREIGN = [
+    "chown",
+    "fchown",
+    "lchown",
+    "fchownat",
+    "setxattr",
+    "lsetxattr",
+    "fsetxattr",
+    "removexattr",
+    "lremovexattr",
+    "fremovexattr",
+    "inotify_init",
+    "inotify_init1",
+]
+"""Refused where the host's files are in view: what Landlock lets through to any file."""
+
+IGNORED = [
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "fchmodat2",
+    "utime",
+    "utimes",
+    "futimesat",
+    "utimensat",
+]
+"""There, too: what copying a file ends with. It is answered as done, and nothing is done."""
