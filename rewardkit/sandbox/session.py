@@ -73,6 +73,7 @@ class Session:
     _incoming: bytearray = field(default_factory=bytearray)
     _report: dict[str, Any] | None = None
     _stop_sent: bool = False
+    _overflowed: bool = False
     _ended: Result | None = None
     _delay_s: float = 0.0
     _given_s: float = 0.0
@@ -150,6 +151,7 @@ class Session:
 
     def stop(self, reason: Status = Status.STOPPED) -> None:
         """Ends the run from outside, with the status given."""
+        self._overflowed = self._overflowed or reason is Status.OUTPUT
         if not self._stop_sent:
             self._stop_sent = True
             word = {Status.WALL: "wall", Status.OUTPUT: "output"}.get(reason, "stop")
@@ -321,6 +323,9 @@ class Session:
     def _ending(self, report: dict[str, Any]) -> tuple[Status, int | None, int | None]:
         if report.get("memory"):
             return Status.MEMORY, None, None
+        if self._overflowed:
+            # However it ended: it may have been quicker than the order to kill it.
+            return Status.OUTPUT, None, None
         if report.get("killed") in _KILLED:
             return _KILLED[report["killed"]], None, None
         if report.get("broken"):

@@ -30,10 +30,6 @@ class _Calls:
     denied: set[int] = field(default_factory=set)
     shared_bytes: int = 0
 
-    def holds_more(self, proc: int, limit: int) -> bool:
-        """Returns whether the program has taken more memory than its limit."""
-        return self.shared_bytes > limit or memory.tree_memory(proc, limit) > limit
-
 
 def watch(
     main: int, children: int, listener: int | None, orders: socket.socket, proc: int
@@ -83,7 +79,7 @@ def watch(
             if host is not None:
                 _answer(host, ending)
             return ending
-        if memory_bytes and not over and calls.holds_more(proc, memory_bytes):
+        if memory_bytes and not over and memory.tree_memory(proc, memory_bytes) > memory_bytes:
             over = True
             _kill_all(proc)
 
@@ -110,8 +106,10 @@ def _refuse(listener: int, calls: _Calls, memory_bytes: int) -> None:
     if filters.is_shared_mapping(calls.architecture, waiting.number):
         # Such memory may be held and yet be no process's resident page, so all that was ever
         # granted counts.
-        calls.shared_bytes += waiting.arguments[1]
-        error = errno.ENOMEM if calls.shared_bytes > memory_bytes else 0
+        size = waiting.arguments[1]
+        granted = calls.shared_bytes + size <= memory_bytes
+        calls.shared_bytes += size if granted else 0
+        error = 0 if granted else errno.ENOMEM
     else:
         calls.denied.add(waiting.number)
     linux.answer_notification(listener, waiting.identifier, error)

@@ -32,7 +32,8 @@ _COMMAND_GROUP = re.compile(
     r"\\(?:text|texttt|textsf|mathtt|textbf|textit|mathrm|mathbf|mathsf|mathit|rm|bf|operatorname|mbox|hbox|textrm|textnormal|boldsymbol|emph|underline|boxed|fbox|textup)\s*\{([^{}]*)\}"
 )
 _SPACES = re.compile(
-    r"\\[ ,;:!]|~|\\(?:quad|qquad|left|right|displaystyle)(?![A-Za-z])|[ \t\n\r\f\v]+"
+    r"\\[ ,;:!>/]|~|\\(?:q?quad|enspace|(?:neg)?(?:thin|med|thick)space|hfill|left|right|displaystyle)(?![A-Za-z])"
+    r"|[ \t\n\r\f\v]+"
 )
 
 

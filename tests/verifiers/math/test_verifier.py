@@ -300,7 +300,17 @@ def test_an_infinite_sum_with_a_parameter_is_not_shown_wrong():
 
 
 SPACES = st.text(" \t\n~", min_size=1, max_size=4) | st.sampled_from(
-    ["\\,", "\\;\\;", "\\quad", "\\qquad", "\\enspace", "\\ ", "\\hspace{1em}", "\\phantom{x}"]
+    [
+        "\\,",
+        "\\;\\;",
+        "\\quad",
+        "\\qquad",
+        "\\enspace",
+        "\\thickspace",
+        "\\ ",
+        "\\hspace{1em}",
+        "\\phantom{x}",
+    ]
 )
 
 
@@ -315,6 +325,8 @@ def test_white_space_makes_no_number_of_two(left, gap, right):
 
 @given(st.integers(0, 99), SPACES, st.integers(0, 99))
 @example(0, "\\quad", 0)
+@example(0, "\\enspace", 0)
+@example(0, "\\negthinspace", 0)
 @example(1, "\\hspace{1em}", 1)
 def test_white_space_makes_no_decimal_of_two_numbers(left, gap, right):
     for answer in (f"{left}.{gap}{right}", f"{left}{gap}.{right}"):

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,7 +117,7 @@ def test_other_dialects_are_translated_and_say_so(verifier, dialect, sql, same, 
 
 
 @pytest.fixture(scope="module")
-def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def dsn() -> Iterator[str]:
     """A server of our own: $REWARDKIT_POSTGRES_DSN, or the programs of an installed one."""
     needs("psycopg")
     given = os.environ.get("REWARDKIT_POSTGRES_DSN")
@@ -128,9 +129,8 @@ def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     if server is None:
         pytest.skip("no PostgreSQL server is installed here (apt-get install postgresql)")
-    folder = tmp_path_factory.mktemp("pg")
-    for place in (folder, *folder.parents[:2]):
-        place.chmod(0o755)
+    # Not below pytest's own folder, which another user may not enter.
+    folder = Path(tempfile.mkdtemp(prefix="rewardkit-pg-"))
     run_as: dict[str, object] = {}
     if os.geteuid() == 0:  # a server refuses to run as root
         import pwd
@@ -158,6 +158,7 @@ def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     run(server, "-D", f"{folder}/data", "-o", options, "-w", "-l", f"{folder}/log", "start")
     yield f"host={folder} user=grader dbname=postgres"
     run(server, "-D", f"{folder}/data", "-m", "immediate", "stop")
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")
