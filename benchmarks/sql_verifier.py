@@ -175,6 +175,7 @@ def soak(pairs: Sequence[Pair], count: int) -> Table:
     references = list(dict.fromkeys(str(p.reference) for p in chosen))[:25]
     chosen = [p for p in chosen if str(p.reference) in references]
     files, memory = len(os.listdir("/proc/self/fd")), []
+    before = set(descendants(os.getpid()))
     wrong = done = 0
     began = time.perf_counter()
     with SqlVerifier(timeout_s=30.0) as verifier:
@@ -195,7 +196,7 @@ def soak(pairs: Sequence[Pair], count: int) -> Table:
         ("memory of all processes at half of the way, MiB", f"{half / 1024:,.0f}"),
         ("at the end, MiB", f"{memory[-1] / 1024:,.0f}"),
         ("files left open", str(len(os.listdir("/proc/self/fd")) - files)),
-        ("processes left", str(len(descendants(os.getpid())))),
+        ("processes left", str(len(set(descendants(os.getpid())) - before))),
     )
     return Table("A long run", ("what", "count"), rows)
 
