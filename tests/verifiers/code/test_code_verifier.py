@@ -18,6 +18,7 @@ from rewardkit.errors import ConfigError, EngineMissingError, InvalidReferenceEr
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifiers.code import CodeVerifier
 from rewardkit.verifiers.code.reference import read_reference
+from tests._needs import needs
 
 SQUARE = "```python\ndef f(x):\n    return x * x\n```"
 CALL: Json = {
@@ -121,7 +122,7 @@ STYLES = {
 @pytest.mark.parametrize("style", STYLES)
 def test_programs_of_every_style_pass(verifier: CodeVerifier, style: str) -> None:
     if style == "numpy":
-        pytest.importorskip("numpy", reason="numpy is not installed here")
+        needs("numpy")
     verdict = verifier.verify(fenced(STYLES[style]), CALL)
     assert verdict.passed, verdict
 

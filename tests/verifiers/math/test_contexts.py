@@ -15,10 +15,11 @@ import pytest
 
 from rewardkit import MathVerifier
 from rewardkit.verifiers.math import MathReference, compile_reference
+from tests._needs import missing, needs
 from tests.runtime.processes import environment
 from tests.verifiers.math import contexts
 
-pytest.importorskip("sympy", reason="the symbolic tier needs rewardkit[math]")
+needs("sympy")
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +75,8 @@ def test_a_pickled_verifier_gives_the_same_verdicts_in_a_spawned_child(verifier,
 
 @pytest.mark.slow
 def test_ray_actors_get_the_same_verdicts(here, tmp_path):
-    if importlib.util.find_spec("ray") is None:
-        pytest.skip("ray is not installed: pip install 'rewardkit[test]'")
+    if importlib.util.find_spec("ray") is None:  # it is not imported in this process
+        missing("ray is not installed here: pip install -e '.[dev]'")
     done = subprocess.run(
         [sys.executable, "-m", "tests.verifiers.math.contexts"],
         capture_output=True,

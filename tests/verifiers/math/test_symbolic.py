@@ -12,9 +12,10 @@ import pytest
 
 from rewardkit import MathVerifier
 from rewardkit.verdict import Reason
+from tests._needs import needs
 from tests.runtime.processes import PATIENCE_S, descendants, environment, is_gone_soon, is_running
 
-pytest.importorskip("sympy", reason="the symbolic tier needs rewardkit[math]")
+needs("sympy")
 
 HANGING = "\\int\\frac{\\sqrt{x^5+3x+1}\\sin(x^3)}{\\ln(x)+x^7}dx"
 """sympy looks for this integral for hours."""
