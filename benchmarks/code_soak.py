@@ -6,16 +6,11 @@ Half of the way through, the fork server is killed with SIGKILL.
 """
 
 import argparse
-import gc
-import os
 import random
-import signal
-import threading
-import time
-from pathlib import Path
 
+from benchmarks._soak import Item, soak_table
 from benchmarks._tables import Section, Table, describe_machine, write_sections
-from rewardkit.verdict import Json, Verdict
+from rewardkit.verdict import Json
 from rewardkit.verifiers.code import CodeVerifier
 
 REFERENCE: Json = {
@@ -81,102 +76,16 @@ def soak(count: int, *, seed: int = 7) -> Table:
     """Returns the table of a soak; raises AssertionError if a verdict is wrong or lost."""
     chooser = random.Random(seed)
     chosen = [chooser.choice(PROGRAMS) if i % 400 else _SLOW for i in range(1, count + 1)]
+    # A comment makes each program one of its own: equal ones would run once.
+    items = [
+        Item(f"```python\n# {number}\n{program}\n```", reference, right)
+        for number, (program, reference, right) in enumerate(chosen)
+    ]
     batch = max(50, count // 20)
-    memory: list[int] = []
-    server_memory: list[int] = []
-    graded = wrong = lost = kills = 0
-    before = census()
-    began = time.monotonic()
-    with CodeVerifier(languages=(), wall_s=3, memory_bytes=256 << 20) as verifier:
-        verifier.verify("```python\npass\n```", ECHO)
-        for start in range(0, count, batch):
-            part = chosen[start : start + batch]
-            # A comment makes each program one of its own: equal ones would run once.
-            texts = [f"```python\n# {start + i}\n{p}\n```" for i, (p, _, _) in enumerate(part)]
-            killer = threading.Timer(0.3, kill_server, [verifier])
-            if start <= count // 2 < start + batch:
-                killer.start()
-                kills += 1
-            verdicts = verifier.verify_batch(texts, [reference for _, reference, _ in part])
-            killer.cancel()
-            graded += len(verdicts)
-            lost += sum(verdict.abstained for verdict in verdicts)
-            wrong += count_wrong(verdicts, part)
-            gc.collect()
-            memory.append(resident(os.getpid()))
-            server_memory.append(sum(resident(pid) for pid in servers(verifier)))
-        during = census()
-    seconds = time.monotonic() - began
-    time.sleep(0.5)
-    after = census()
-    rows = (
-        ("programs graded", f"{graded:,} of {count:,}"),
-        ("wrong verdicts", str(wrong)),
-        ("abstentions", str(lost)),
-        ("fork servers killed with SIGKILL", str(kills)),
-        ("programs a second", f"{graded / seconds:.0f}"),
-        ("judge's memory, first to last twentieth, MiB", _span(memory)),
-        ("fork server's memory, first to last, MiB", _span(server_memory)),
-        ("descriptors before, at the end, after closing", f"{before[0]}, {during[0]}, {after[0]}"),
-        ("child processes before, at the end, after", f"{before[1]}, {during[1]}, {after[1]}"),
-    )
-    assert not wrong, "a wrong verdict"
-    assert not lost, "a lost verdict"
-    assert after[1] <= before[1], "a process is left"
-    return Table("Soak", ("hostile and honest programs, mixed", "found"), rows)
-
-
-def count_wrong(verdicts: list[Verdict], part: list[tuple[str, Json, bool]]) -> int:
-    """Returns how many verdicts that were given are wrong."""
-    return sum(
-        verdict.passed != right and not verdict.abstained
-        for verdict, (_, _, right) in zip(verdicts, part, strict=True)
-    )
-
-
-def servers(verifier: CodeVerifier) -> list[int]:
-    """Returns the pids of the single-threaded servers inside their namespaces."""
-    found = []
-    for server in verifier.sandbox._pool.servers:
-        pid = server.process.pid
-        try:
-            found += Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        except OSError:
-            continue
-    return [int(pid) for pid in found]
-
-
-def kill_server(verifier: CodeVerifier) -> None:
-    """Kills the fork servers as the kernel would when memory is short."""
-    for pid in servers(verifier):
-        os.kill(pid, signal.SIGKILL)
-
-
-def resident(pid: int) -> int:
-    """Returns a process's resident memory in bytes, 0 if it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
-
-
-def census() -> tuple[int, int]:
-    """Returns open descriptors of this process, and its children with theirs, zombies included."""
-    family, waiting = 0, [os.getpid()]
-    while waiting:
-        pid = waiting.pop()
-        for path in Path(f"/proc/{pid}/task").glob("*/children"):
-            try:
-                children = path.read_text().split()
-            except OSError:
-                continue
-            family += len(children)
-            waiting += map(int, children)
-    return len(os.listdir("/proc/self/fd")), family
-
-
-def _span(sizes: list[int]) -> str:
-    return " → ".join(f"{size / (1 << 20):.0f}" for size in (sizes[0], sizes[-1]))
+    verifier = CodeVerifier(languages=(), wall_s=3, memory_bytes=256 << 20)
+    half = {count // 2 // batch}
+    what = "hostile and honest"
+    return soak_table(verifier, verifier.sandbox, items, batch=batch, kills=half, what=what)
 
 
 if __name__ == "__main__":

@@ -7,22 +7,18 @@ run the fork server, which holds the warm Prolog, is killed with SIGKILL twice.
 """
 
 import argparse
-import gc
 import json
-import os
 import random
-import signal
 import statistics
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks._soak import Item, soak_table
 from benchmarks._tables import Section, Table, describe_machine, write_sections
-from benchmarks.code_soak import census, resident
 from rewardkit.verdict import Json
 from rewardkit.verifiers.prolog import PrologVerifier
 
@@ -94,52 +90,20 @@ def latency(full: PrologVerifier, short: PrologVerifier, runs: int) -> Table:
 
 def soak(count: int, *, seed: int = 7) -> Table:
     """Returns the table of a long run; raises AssertionError if a verdict is wrong or lost."""
-    chosen = _mixture(count, random.Random(seed))
-    batch = max(25, count // 20)
-    memory: list[int] = []
-    server_memory: list[int] = []
-    wrong = lost = kills = done = 0
-    before = census()
-    began = time.monotonic()
-    with PrologVerifier(timeout_s=2, inferences=400_000) as verifier:
-        for start in range(0, count, batch):
-            part = chosen[start : start + batch]
-            # A comment makes each program one of its own: equal ones would run once.
-            texts = [f"{case['completion']}\n% {start + i}\n" for i, case in enumerate(part)]
-            killer = threading.Timer(0.3, _kill, [verifier])
-            if start // batch in (6, 13):
-                killer.start()
-                kills += 1
-            verdicts = verifier.verify_batch(texts, [case["reference"] for case in part])
-            killer.cancel()
-            done += len(verdicts)
-            lost += sum(verdict.abstained for verdict in verdicts)
-            wrong += sum(
-                not v.abstained and v.passed != case["passed"]
-                for v, case in zip(verdicts, part, strict=True)
-            )
-            gc.collect()
-            memory.append(resident(os.getpid()))
-            server_memory.append(sum(map(resident, _servers(verifier))))
-        during = census()
-    seconds = time.monotonic() - began
-    time.sleep(0.5)
-    after = census()
-    rows = (
-        ("programs graded", f"{done:,} of {count:,}"),
-        ("wrong verdicts", str(wrong)),
-        ("abstentions", str(lost)),
-        ("fork servers killed with SIGKILL", str(kills)),
-        ("programs a second", f"{done / seconds:.0f}"),
-        ("judge's memory, first to last twentieth, MiB", _span(memory)),
-        ("fork server's memory, first to last, MiB", _span(server_memory)),
-        ("descriptors before, at the end, after closing", f"{before[0]}, {during[0]}, {after[0]}"),
-        ("child processes before, at the end, after", f"{before[1]}, {during[1]}, {after[1]}"),
+    # A comment makes each program one of its own: equal ones would run once.
+    items = [
+        Item(f"{case['completion']}\n% {number}\n", case["reference"], case["passed"])
+        for number, case in enumerate(_mixture(count, random.Random(seed)))
+    ]
+    verifier = PrologVerifier(timeout_s=2, inferences=400_000)
+    return soak_table(
+        verifier,
+        verifier.engine.sandbox,
+        items,
+        batch=max(25, count // 20),
+        kills={6, 13},
+        what="honest, wrong and hostile",
     )
-    assert not wrong, "a wrong verdict"
-    assert not lost, "a lost verdict"
-    assert after[1] <= before[1], "a process is left"
-    return Table("Soak", ("honest, wrong and hostile programs, mixed", "found"), rows)
 
 
 def _mixture(count: int, chooser: random.Random) -> list[dict[str, Any]]:
@@ -169,26 +133,6 @@ def _interleaved(ways: dict[str, Callable[[int], None]], runs: int) -> dict[str,
             run(number)
             taken[name].append(time.perf_counter() - began)
     return {name: sorted(seconds) for name, seconds in taken.items()}
-
-
-def _servers(verifier: PrologVerifier) -> list[int]:
-    found: list[str] = []
-    for server in verifier.engine.sandbox._pool.servers:
-        pid = server.process.pid
-        try:
-            found += Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        except OSError:
-            continue
-    return [int(pid) for pid in found]
-
-
-def _kill(verifier: PrologVerifier) -> None:
-    for pid in _servers(verifier):
-        os.kill(pid, signal.SIGKILL)
-
-
-def _span(sizes: list[int]) -> str:
-    return " → ".join(f"{size / (1 << 20):.0f}" for size in (sizes[0], sizes[-1]))
 
 
 def main() -> None:
