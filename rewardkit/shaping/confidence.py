@@ -39,7 +39,8 @@ class SelfConfidence(GroupShaper):
     that wrote it, and ranks the traces of a prompt by it; that much is from its abstract. The
     confidence here is `answer_confidence` over the column `gaps`; an answer of no tokens has 0.
     With `kind="rank"` the value is the share of the other decided rows that are less sure, ties
-    half: 0 for the least sure of a group, 1 for the surest, 0.5 for a row alone. Never falls with the row's confidence.
+    half: 0 for the least sure of a group, 1 for the surest, 0.5 for a row alone. Never falls
+    with the row's confidence.
 
     Nothing here checks the answer. A model can become sure of what is wrong; the reward is for data
     without references.

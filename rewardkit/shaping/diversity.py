@@ -163,7 +163,7 @@ def unit_vector(vector: object) -> list[float] | None:
     Raises:
         ConfigError: it is no vector of numbers.
     """
-    listed = vector.tolist() if hasattr(vector, "tolist") else vector
+    listed: Any = vector.tolist() if hasattr(vector, "tolist") else vector
     try:
         numbers = [float(number) for number in listed]
     except (TypeError, ValueError) as error:
@@ -173,7 +173,7 @@ def unit_vector(vector: object) -> list[float] | None:
 
 
 def _dot(one: Iterable[float], other: Iterable[float]) -> float:
-    return sum(map(mul, one, other))
+    return float(sum(map(mul, one, other)))
 
 
 def _solved(matrix: list[list[float]], right: Sequence[float]) -> list[float]:

@@ -297,10 +297,8 @@ class DifficultyLength(GroupShaper):
         check_between(0, 1, easy_from=self.easy_from, hard_below=self.hard_below)
         if self.hard_below > self.easy_from:
             raise ConfigError("hard_below is at most easy_from")
-        if (
-            len(self.pressures) != 3
-            or not 1 > self.pressures[0] >= self.pressures[1] >= (self.pressures[2]) >= 0
-        ):
+        easy, medium, hard = self.pressures
+        if not 1 > easy >= medium >= hard >= 0:
             raise ConfigError(f"pressures are three of [0, 1), not rising, not {self.pressures!r}")
         check_unit(self.unit)
 
