@@ -21,6 +21,7 @@ __all__ = [
     "Range",
     "Row",
     "Unit",
+    "check_band",
     "check_between",
     "check_count",
     "check_finite",
@@ -241,6 +242,20 @@ def check_between(low: float, high: float, /, **options: float) -> None:
     for name, value in options.items():
         if not low <= value <= high:
             raise ConfigError(f"{name} is in [{low:g}, {high:g}], not {value!r}")
+
+
+def check_band(name: str, band: object) -> None:
+    """Checks that an option is two numbers of [0, 1], the smaller first.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if not isinstance(band, tuple | list) or len(band) != 2:
+        raise ConfigError(f"{name} is (smallest, largest), not {band!r}")
+    low, high = band
+    check_between(0, 1, **{f"the first of {name}": low, f"the second of {name}": high})
+    if low > high:
+        raise ConfigError(f"{name} is (smallest, largest), not {band!r}")
 
 
 def check_count(least: int, /, **options: object) -> None:

@@ -10,6 +10,7 @@ from rewardkit.shaping.base import (
     GroupShaper,
     Range,
     Row,
+    check_band,
     check_between,
     check_count,
 )
@@ -71,7 +72,7 @@ class HitRate(GroupShaper):
             raise ConfigError(
                 f"signal is one of {', '.join(get_args(HitSignal))}, not {self.signal!r}"
             )
-        check_between(0, 1, band_low=self.band[0], band_high=self.band[1])
+        check_band("band", self.band)
 
     @property
     def range(self) -> Range:

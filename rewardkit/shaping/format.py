@@ -139,6 +139,7 @@ class JsonFormat(CompletionShaper):
     parsed: float = 0.0
     """In [0, 1]."""
     max_chars: int = 1_000_000
+    """Of the text, or of what follows the reasoning."""
     max_depth: int = 64
     _checker: JsonSchema = field(init=False, repr=False, compare=False)
 
@@ -157,7 +158,7 @@ class JsonFormat(CompletionShaper):
     def shape(self, row: Row) -> float:
         """Returns 1.0, `parsed`, or 0.0."""
         source = self._source(row.text)
-        if source is None or len(source) > self.max_chars:
+        if source is None:
             return 0.0
         read = read_json(source, max_depth=self.max_depth)
         if read is None:
@@ -165,12 +166,10 @@ class JsonFormat(CompletionShaper):
         return 1.0 if self._checker.fits(read.value) else self.parsed
 
     def _source(self, text: str) -> str | None:
-        if self.where == "text":
-            return text
-        start, ended = split_reasoning(text)
-        if not ended:
+        start, ended = (0, True) if self.where == "text" else split_reasoning(text)
+        if not ended or len(text) - start > self.max_chars:
             return None
-        if self.where == "final":
+        if self.where != "fence":
             return text[start:]
         blocks = [block for block in fenced_blocks(text[start:]) if block.closed]
         return blocks[-1].text if blocks else None

@@ -297,6 +297,8 @@ class DifficultyLength(GroupShaper):
         check_between(0, 1, easy_from=self.easy_from, hard_below=self.hard_below)
         if self.hard_below > self.easy_from:
             raise ConfigError("hard_below is at most easy_from")
+        if len(tuple(self.pressures)) != 3:
+            raise ConfigError(f"pressures are three numbers, not {self.pressures!r}")
         easy, medium, hard = self.pressures
         if not 1 > easy >= medium >= hard >= 0:
             raise ConfigError(f"pressures are three of [0, 1), not rising, not {self.pressures!r}")
@@ -319,6 +321,8 @@ class DifficultyLength(GroupShaper):
 
     def pressure(self, pass_rate: float) -> float:
         """Returns the pressure on a prompt of this pass rate."""
+        if len(tuple(self.pressures)) != 3:
+            raise ConfigError(f"pressures are three numbers, not {self.pressures!r}")
         easy, medium, hard = self.pressures
         if pass_rate >= self.easy_from:
             return easy

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rewardkit._spaces import drop_idle_spaces
 from rewardkit.answer import AnswerPolicy, extract_answer
 from rewardkit.errors import ConfigError
-from rewardkit.shaping.base import GroupShaper, Range, Row, check_between, check_count
+from rewardkit.shaping.base import GroupShaper, Range, Row, check_band, check_between, check_count
 
 __all__ = ["MajorityLabel", "answer_key"]
 
@@ -62,10 +62,7 @@ class MajorityLabel(GroupShaper):
             raise ConfigError("agree is at least differ")
         if self.keep is not None:
             check_count(2, keep=self.keep)
-        low, high = self.agreement
-        check_between(0, 1, agreement_low=low, agreement_high=high)
-        if low > high:
-            raise ConfigError(f"agreement is (smallest, largest), not {self.agreement!r}")
+        check_band("agreement", self.agreement)
 
     @property
     def range(self) -> Range:

@@ -60,7 +60,7 @@ class IrisReward(CompletionShaper):
     """Characters of the completion, from its end, that are read."""
 
     def __post_init__(self) -> None:
-        if len(self.weights) != 4:
+        if len(tuple(self.weights)) != 4:
             raise ConfigError(f"weights are four numbers, not {self.weights!r}")
         for weight in self.weights:
             check_between(0, 1e9, weight=weight)
