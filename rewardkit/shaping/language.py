@@ -1,5 +1,6 @@
 """Is a completion written in the script of its language?"""
 
+import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ _SCRIPTS = {
     "THAI", "HANGUL", "HIRAGANA", "KATAKANA", "CJK", "GEORGIAN", "ARMENIAN", "ETHIOPIC", "KHMER",
     "LAO", "MYANMAR", "GUJARATI", "GURMUKHI", "KANNADA", "MALAYALAM", "SINHALA", "TIBETAN",
 }  # fmt: skip
+_TAG = re.compile(r"</?[a-z_][\w-]{0,30}>", re.ASCII | re.IGNORECASE)
 _WIDE = ("FULLWIDTH ", "HALFWIDTH ")
 
 
@@ -40,8 +42,9 @@ class LanguageConsistency(CompletionShaper):
     DeepSeek-R1 (arXiv:2501.12948, section 2.3.2) rewards the share of words in the target language.
     Languages are told apart here by their script alone, which needs no model and no dictionary: it
     finds Chinese in an English text, and cannot tell French from English. Formulas and code are
-    Latin letters too: allow `LATIN` beside another script where they are expected. Never falls when
-    a letter of an allowed script is added, never rises when one of another script is.
+    Latin letters too: allow `LATIN` beside another script where they are expected. Tags such as
+    `<think>` do not count. Never falls when a letter of an allowed script is added, never rises
+    when one of another script is.
 
     >>> LanguageConsistency(scripts=("LATIN",))(["so it is 4", "so 是 4"])
     [1.0, 0.6666666666666666]
@@ -72,7 +75,7 @@ class LanguageConsistency(CompletionShaper):
             text = text[start:] if self.part == "final" else text[:start]
         # A text has few different characters, so each is looked up once.
         letters = Counter[str]()
-        for character, count in Counter(text).items():
+        for character, count in Counter(_TAG.sub("", text)).items():
             letters[script_of(character)] += count
         del letters[""]
         total = letters.total()

@@ -83,7 +83,7 @@ def test_scripts_and_parts():
     text = ["<think>so 是</think>答案"]
     chinese = ("CJK",)
     assert LanguageConsistency(scripts=chinese, part="final")(text) == [1.0]
-    assert LanguageConsistency(scripts=("LATIN",), part="reasoning")(text) == [7 / 8]
+    assert LanguageConsistency(scripts=("LATIN",), part="reasoning")(text) == [2 / 3]
     with pytest.raises(ConfigError, match="scripts are of"):
         LanguageConsistency(scripts=("english",))
 
