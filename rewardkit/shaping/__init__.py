@@ -6,6 +6,7 @@ Each is a small configured object, and a component of a `rewardkit.Reward`.
 from rewardkit.shaping.abstention import Abstention
 from rewardkit.shaping.base import CompletionShaper, GroupShaper, Range, Row, Unit
 from rewardkit.shaping.confidence import (
+    Measure,
     Preference,
     SelfConfidence,
     answer_confidence,
@@ -65,6 +66,7 @@ __all__ = [
     "LinearLength",
     "LongestPathPenalty",
     "MajorityLabel",
+    "Measure",
     "NeighbourDistance",
     "OverlongPenalty",
     "PathLengths",

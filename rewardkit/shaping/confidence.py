@@ -1,14 +1,18 @@
 """The model's own confidence in its answer as a reward."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from rewardkit.errors import ConfigError
 from rewardkit.shaping.base import GroupShaper, Range, Row, group_key
 
-__all__ = ["Preference", "SelfConfidence", "answer_confidence", "preferences"]
+__all__ = ["Measure", "Preference", "SelfConfidence", "answer_confidence", "preferences"]
+
+
+Measure: TypeAlias = Callable[[Sequence[Row]], Sequence[Sequence[float] | None]]
+"""From rows to p(first) - p(second) for each token of each answer, or None."""
 
 
 def answer_confidence(gaps: Sequence[float]) -> float:
@@ -51,7 +55,9 @@ class SelfConfidence(GroupShaper):
 
     gaps: str = "answer_gaps"
     """The column with p(first) - p(second) for each token of the answer's span; None where that was
-    not computed."""
+    not computed. Not read if `measure` is given."""
+    measure: Measure | None = None
+    """Computes the gaps of the rows."""
     group: str = "prompt"
     """The column that tells groups apart."""
     kind: Literal["rank", "value"] = "rank"
@@ -73,13 +79,20 @@ class SelfConfidence(GroupShaper):
     def shape_group(self, rows: Sequence[Row]) -> list[float | None]:
         """Returns one value a row."""
         sure = [
-            None if (gaps := row.column(self.gaps)) is None else answer_confidence(_listed(gaps))
-            for row in rows
+            None if gaps is None else answer_confidence(_listed(gaps)) for gaps in self._gaps(rows)
         ]
         if self.kind == "value":
             return list(sure)
         decided = [one for one in sure if one is not None]
         return [None if one is None else _rank(one, decided) for one in sure]
+
+    def _gaps(self, rows: Sequence[Row]) -> Sequence[object]:
+        if self.measure is None:
+            return [row.column(self.gaps) for row in rows]
+        found = list(self.measure(rows))
+        if len(found) != len(rows):
+            raise ConfigError(f"measure returned {len(found)} entries for {len(rows)} rows")
+        return found
 
 
 def _listed(gaps: object) -> Sequence[float]:

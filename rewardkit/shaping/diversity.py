@@ -11,8 +11,8 @@ from rewardkit.shaping.base import GroupShaper, Range, Row, check_count, check_f
 
 __all__ = ["EllipticalBonus", "Embed", "NeighbourDistance", "elliptical_bonus"]
 
-Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Any]]
-"""From texts to one vector each: lists, arrays or tensors of numbers."""
+Embed: TypeAlias = Callable[[Sequence[Row]], Sequence[Any]]
+"""From rows to one vector each, or None: lists, arrays or tensors of numbers."""
 
 
 def elliptical_bonus(
@@ -49,7 +49,7 @@ class _Features(GroupShaper):
     features: str = "features"
     """The column with a vector a row; None where there is none. Not read if `embed` is given."""
     embed: Embed | None = None
-    """Makes vectors of the texts."""
+    """Makes vectors of the rows: of `row.text`, or of what columns hold."""
     group: str | None = "prompt"
     """The column that tells groups apart; None compares the whole batch."""
 
@@ -61,9 +61,9 @@ class _Features(GroupShaper):
     def _vectors(self, rows: Sequence[Row]) -> list[list[float] | None]:
         """Unit vectors; None for what is missing, not finite or zero."""
         if self.embed is not None:
-            found = list(self.embed([row.text for row in rows]))
+            found = list(self.embed(rows))
             if len(found) != len(rows):
-                raise ConfigError(f"embed returned {len(found)} vectors for {len(rows)} texts")
+                raise ConfigError(f"embed returned {len(found)} vectors for {len(rows)} rows")
         else:
             found = [row.column(self.features) for row in rows]
         vectors = [None if one is None else unit_vector(one) for one in found]

@@ -1,6 +1,7 @@
 """Is a completion laid out as it was told to be?"""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -144,7 +145,7 @@ class JsonFormat(CompletionShaper):
     _checker: JsonSchema = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_checker", JsonSchema(self.schema))
+        object.__setattr__(self, "_checker", JsonSchema(deepcopy(self.schema)))
         if self.where not in ("text", "final", "fence"):
             raise ConfigError(f"where is 'text', 'final' or 'fence', not {self.where!r}")
         check_between(0, 1, parsed=self.parsed)

@@ -92,7 +92,7 @@ def test_the_majority_by_a_counter(texts):
 def test_another_vote_for_an_answer_never_lowers_it(texts):
     before = MajorityLabel()(texts, prompt=["p"] * len(texts))
     after = MajorityLabel()([*texts, texts[0]], prompt=["p"] * (len(texts) + 1))
-    assert before[0] <= after[0] or answer_key(texts[0]) is None
+    assert before[0] <= after[0]
 
 
 def balanced(keys, keep):
@@ -205,7 +205,7 @@ def test_vectors_may_be_arrays_tensors_or_made_of_the_texts():
     for features in (rows, list(np.array(rows)), list(torch.tensor(rows))):
         found = EllipticalBonus()(["a", "b"], prompt=["p"] * 2, features=features)
         assert found == [1.0, 1.0]
-    shaper = NeighbourDistance(embed=lambda texts: [[len(text), 1.0] for text in texts])
+    shaper = NeighbourDistance(embed=lambda rows: [[len(row.text), 1.0] for row in rows])
     assert shaper(["a", "b"], prompt=["p"] * 2) == pytest.approx([0.0, 0.0])
 
 
