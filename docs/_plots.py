@@ -353,7 +353,7 @@ def _turns() -> dict[str, Figure]:
             },
         ),
         "acceleration": over(
-            "characters of the second thread; the first has 1,000",
+            "characters of the second thread; the first has 1,000; clip 0.3",
             range(0, 2001, 25),
             {"value": lambda n: gain.shape(Row(spelled(n), {"correct": 1.0}))},
         ),

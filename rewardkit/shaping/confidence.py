@@ -19,7 +19,7 @@ def answer_confidence(gaps: Sequence[float]) -> float:
     """Returns the mean gap between the likeliest and the second token over an answer's tokens.
 
     (1/|answer|) sum over its tokens of p(first) - p(second), the confidence of CoT-decoding
-    (arXiv:2402.10200, equation 1), in [0, 1].
+    (arXiv:2402.10200), in [0, 1].
 
     Args:
         gaps: one a token of the answer's span, in [0, 1].

@@ -172,7 +172,7 @@ class Acceleration(_Threads):
     """
 
     scale: float = 1.0
-    clip: float = 0.2
+    clip: float = 0.1
     """The largest share that is paid, in [0, 1]."""
 
     def __post_init__(self) -> None:
@@ -198,8 +198,9 @@ class LongestPathPenalty(_Threads):
     """DAPO's overlong penalty on the longest path instead of the length, times `factor`.
 
     As DC-CoT (arXiv:2601.23027) has it in its published code, which for its runs with a high length
-    penalty uses the factor 0.9 and penalises right answers alone; a wrong one gets 0. Never rises
-    with the longest path, whatever the other threads hold.
+    penalty uses the factor 0.9 and penalises right answers alone; a wrong one gets 0. It ends at
+    `-factor`, where that code relies on the limit of the sampler. Never rises with the longest
+    path, whatever the other threads hold.
 
     >>> shaper = LongestPathPenalty(max_length=20, buffer=10, correct=None)
     >>> shaper(["12345", "1234567890123456789012345"])

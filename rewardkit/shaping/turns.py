@@ -119,7 +119,7 @@ class ClarifyPause(CompletionShaper):
     - a premise is missing, and a turn asks: ask_weight * decay^(t-1) + (1 - ask_weight) * r -
       repeat * (1 - E/T); if a later turn asks again, the second term is -(1 - ask_weight) *
       ask_again, and the third is left out;
-    - a premise is missing, and no turn asks: -ask_weight;
+    - a premise is missing, and no turn asks: -unasked;
     - none is missing, and a turn asks: -needless;
     - none is missing, and no turn asks: r - repeat * (1 - E/T).
 
@@ -132,7 +132,7 @@ class ClarifyPause(CompletionShaper):
     ...     {"role": "assistant", "content": c} for c in ("Not enough information", "4")
     ... ]
     >>> shaper([[asks, solves], [solves]], premise_missing=[True, True], correct=[1.0, 1.0])
-    [1.0, -0.3]
+    [1.0, -1.0]
     """
 
     missing: str = "premise_missing"
@@ -144,6 +144,7 @@ class ClarifyPause(CompletionShaper):
     ask_weight: float = 0.3
     decay: float = 0.3
     ask_again: float = 2.0
+    unasked: float = 1.0
     needless: float = 1.0
     repeat: float = 0.5
 
@@ -151,13 +152,20 @@ class ClarifyPause(CompletionShaper):
         if not self.asks or not all(self.asks):
             raise ConfigError("asks are texts, at least one, none empty")
         check_between(0, 1, ask_weight=self.ask_weight, decay=self.decay)
-        check_between(0, 1e6, ask_again=self.ask_again, needless=self.needless, repeat=self.repeat)
+        check_between(
+            0,
+            1e6,
+            ask_again=self.ask_again,
+            unasked=self.unasked,
+            needless=self.needless,
+            repeat=self.repeat,
+        )
 
     @property
     def range(self) -> Range:
         """From the dearest mistake to 1."""
         again = (1 - self.ask_weight) * self.ask_again
-        return Range(-max(self.ask_weight, again, self.needless, self.repeat), 1.0)
+        return Range(-max(again, self.unasked, self.needless, self.repeat), 1.0)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -174,7 +182,7 @@ class ClarifyPause(CompletionShaper):
         if not missing:
             return -self.needless if asking else score - self._repeated(turns)
         if not asking:
-            return -self.ask_weight
+            return -self.unasked
         found = self.ask_weight * self.decay ** asking[0]
         if len(asking) > 1:
             return found - (1 - self.ask_weight) * self.ask_again

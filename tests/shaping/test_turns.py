@@ -65,7 +65,7 @@ ASK, WRONG, RIGHT = "Not enough information.", "It is 5.", "It is 4."
         ((ASK, WRONG), True, 0.0, 0.3),
         ((ASK, WRONG, WRONG), True, 0.0, 0.3 - 0.5 * 0.5),
         ((ASK, ASK), True, 1.0, 0.3 - 0.7 * 2),
-        ((RIGHT,), True, 1.0, -0.3),
+        ((RIGHT,), True, 1.0, -1.0),
         ((ASK,), True, 1.0, 0.3),
         ((ASK, RIGHT), False, 1.0, -1.0),
         ((RIGHT,), False, 1.0, 1.0),
