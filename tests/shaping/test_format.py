@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rewardkit.errors import ConfigError
@@ -117,6 +117,10 @@ schemas = st.recursive(
 
 
 @given(schema=schemas, value=values)
+@example(schema={"type": "integer"}, value=0.5)
+@example(schema={"type": "integer"}, value=1.0)
+@example(schema={"enum": [1, "a"]}, value=True)
+@example(schema={"const": {"a": [1]}}, value={"a": [1.0]})
 @settings(max_examples=300)
 def test_a_schema_means_what_jsonschema_says(schema, value):
     oracle = needs("jsonschema").Draft202012Validator(schema)
