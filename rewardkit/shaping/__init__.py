@@ -20,11 +20,10 @@ from rewardkit.shaping.diversity import (
     elliptical_bonus,
 )
 from rewardkit.shaping.format import JsonFormat, TagFormat, ThinkFormat
+from rewardkit.shaping.group_length import DifficultyLength, GroupLength
 from rewardkit.shaping.language import LanguageConsistency
 from rewardkit.shaping.length import (
     CosineLength,
-    DifficultyLength,
-    GroupLength,
     LinearLength,
     OverlongPenalty,
     TokenDiscount,

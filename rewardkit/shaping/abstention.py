@@ -6,7 +6,8 @@ from typing import Self
 
 from rewardkit.completion import split_reasoning
 from rewardkit.errors import ConfigError
-from rewardkit.shaping.base import CompletionShaper, Range, Row, check_between, check_finite
+from rewardkit.shaping._checks import check_between, check_finite
+from rewardkit.shaping.base import CompletionShaper, Range, Row
 
 __all__ = ["Abstention"]
 

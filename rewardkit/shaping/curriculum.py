@@ -5,15 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from rewardkit.errors import ConfigError
-from rewardkit.shaping.base import (
-    CompletionShaper,
-    GroupShaper,
-    Range,
-    Row,
-    check_band,
-    check_between,
-    check_count,
-)
+from rewardkit.shaping._checks import check_band, check_between, check_count
+from rewardkit.shaping.base import CompletionShaper, GroupShaper, Range, Row
 
 __all__ = ["HitRate", "HitSignal", "Solvability", "hit_signal"]
 

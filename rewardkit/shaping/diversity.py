@@ -7,7 +7,8 @@ from operator import mul
 from typing import Any, TypeAlias
 
 from rewardkit.errors import ConfigError
-from rewardkit.shaping.base import GroupShaper, Range, Row, check_count, check_finite
+from rewardkit.shaping._checks import check_count, check_finite
+from rewardkit.shaping.base import GroupShaper, Range, Row
 
 __all__ = ["EllipticalBonus", "Embed", "NeighbourDistance", "elliptical_bonus"]
 

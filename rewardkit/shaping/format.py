@@ -8,8 +8,9 @@ from typing import Any, Literal
 from rewardkit.completion import split_reasoning
 from rewardkit.errors import ConfigError
 from rewardkit.fences import fenced_blocks
+from rewardkit.shaping._checks import check_between, check_count
 from rewardkit.shaping._json import JsonSchema, read_json
-from rewardkit.shaping.base import CompletionShaper, Range, Row, check_between, check_count
+from rewardkit.shaping.base import CompletionShaper, Range, Row
 
 __all__ = ["JsonFormat", "TagFormat", "ThinkFormat"]
 

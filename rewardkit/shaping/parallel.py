@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from rewardkit.errors import ConfigError
-from rewardkit.shaping.base import CompletionShaper, Range, Row, check_between, check_count
+from rewardkit.shaping._checks import check_between, check_count
+from rewardkit.shaping.base import CompletionShaper, Range, Row
 from rewardkit.shaping.length import overlong
 
 __all__ = [

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from rewardkit._spaces import drop_idle_spaces
 from rewardkit.answer import AnswerPolicy, extract_answer
 from rewardkit.errors import ConfigError
-from rewardkit.shaping.base import GroupShaper, Range, Row, check_band, check_between, check_count
+from rewardkit.shaping._checks import check_band, check_between, check_count
+from rewardkit.shaping.base import GroupShaper, Range, Row
 
 __all__ = ["MajorityLabel", "answer_key"]
 

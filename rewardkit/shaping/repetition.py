@@ -5,15 +5,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from rewardkit.shaping.base import (
-    CompletionShaper,
-    Range,
-    Row,
-    Unit,
-    check_between,
-    check_count,
-    check_unit,
-)
+from rewardkit.shaping._checks import check_between, check_count, check_unit
+from rewardkit.shaping.base import CompletionShaper, Range, Row, Unit
 
 __all__ = ["RepetitionPenalty"]
 

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from rewardkit.errors import ConfigError
-from rewardkit.shaping.base import CompletionShaper, Range, Row, check_between, check_count
+from rewardkit.shaping._checks import check_between, check_count
+from rewardkit.shaping.base import CompletionShaper, Range, Row
 
 __all__ = ["TagConstraints", "TaggedBlock", "tagged_blocks"]
 

@@ -7,13 +7,8 @@ from dataclasses import dataclass
 
 from rewardkit.completion import completion_text
 from rewardkit.errors import ConfigError
-from rewardkit.shaping.base import (
-    CompletionShaper,
-    Range,
-    Row,
-    check_between,
-    check_finite,
-)
+from rewardkit.shaping._checks import check_between, check_finite
+from rewardkit.shaping.base import CompletionShaper, Range, Row
 
 __all__ = ["ClarifyPause", "ToolTurns", "assistant_texts"]
 
