@@ -10,7 +10,16 @@ from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.verdict import Json, Verdict
 from rewardkit.verifier import Verifier, check_entries
 
-__all__ = ["Question", "Shaper", "ask_verifier", "check_columns", "question", "run_shaper"]
+__all__ = [
+    "Question",
+    "ReadingShaper",
+    "Shaper",
+    "ask_verifier",
+    "check_columns",
+    "order_of_reading",
+    "question",
+    "run_shaper",
+]
 
 
 @runtime_checkable
@@ -26,6 +35,38 @@ class Shaper(Protocol):
     ) -> Sequence[float | None]:
         """Returns one finite number per completion, or None where it has nothing to say."""
         ...
+
+
+@runtime_checkable
+class ReadingShaper(Shaper, Protocol):
+    """A shaper that looks at other components' values: a length reward for right answers."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names. Those of the reward's components come to it as columns, with their values."""
+        ...
+
+
+def order_of_reading(components: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Returns which of the other components each one reads.
+
+    Raises:
+        ConfigError: one reads itself, or one that reads another.
+    """
+    reads = {
+        name: tuple(one for one in component.reads if one in components)
+        if isinstance(component, ReadingShaper)
+        else ()
+        for name, component in components.items()
+    }
+    for name, own in reads.items():
+        for other in own:
+            if reads[other]:
+                raise ConfigError(
+                    f"the component {name!r} reads {other!r}, which itself reads a component: let "
+                    "it read a verifier, a reward, or a shaper that reads none"
+                )
+    return reads
 
 
 def check_columns(completions: Sequence[Completion], columns: Mapping[str, object]) -> None:

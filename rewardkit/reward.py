@@ -8,7 +8,14 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 from rewardkit._reward_result import RewardResult, RewardRow
-from rewardkit._reward_terms import Shaper, ask_verifier, check_columns, question, run_shaper
+from rewardkit._reward_terms import (
+    Shaper,
+    ask_verifier,
+    check_columns,
+    order_of_reading,
+    question,
+    run_shaper,
+)
 from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Verdict
@@ -41,7 +48,10 @@ class Reward:
     """One number per completion, made of named components.
 
     A component is a `Verifier` (its score counts), a `Shaper` (any function of the batch that
-    returns numbers), or another `Reward`. The total of a completion is, in this order:
+    returns numbers), or another `Reward`. A shaper with a property `reads`, as those of
+    `rewardkit.shaping`, gets the values of the components it names as columns.
+
+    The total of a completion is, in this order:
 
     1. the first gate that its component does not pass gives the gate's `otherwise`;
     2. else the weighted sum, or the product, of the components;
@@ -102,6 +112,7 @@ class Reward:
         self.missing: Missing = missing
         self.references = dict(references or {})
         self._check()
+        self._reads = order_of_reading(self.components)
 
     def score(self, completions: Sequence[Completion], /, **columns: Sequence[Any]) -> RewardResult:
         """Returns the totals, the components and the verdicts of a batch, in its order.
@@ -117,10 +128,12 @@ class Reward:
             InvalidReferenceError: a reference cannot be read.
         """
         check_columns(completions, columns)
-        return self._total(
-            len(completions),
-            {name: self._part(name, completions, columns) for name in self.components},
-        )
+        parts: dict[str, RewardResult] = {}
+        for names in self._stages():
+            for name in names:
+                seen = self._seen(name, columns, parts)
+                parts[name] = self._part(name, completions, seen)
+        return self._total(len(completions), parts)
 
     def score_one(self, completion: Completion, /, **context: Any) -> RewardRow:
         """Returns what `score` says about a batch of this completion alone."""
@@ -131,10 +144,16 @@ class Reward:
     ) -> RewardResult:
         """Returns what `score` returns; the components run side by side, off the event loop."""
         check_columns(completions, columns)
-        parts = await asyncio.gather(
-            *(self._apart(name, completions, columns) for name in self.components)
-        )
-        return self._total(len(completions), dict(zip(self.components, parts, strict=True)))
+        parts: dict[str, RewardResult] = {}
+        for names in self._stages():
+            found = await asyncio.gather(
+                *(
+                    self._apart(name, completions, self._seen(name, columns, parts))
+                    for name in names
+                )
+            )
+            parts.update(zip(names, found, strict=True))
+        return self._total(len(completions), parts)
 
     async def ascore_one(self, completion: Completion, /, **context: Any) -> RewardRow:
         """Returns what `score_one` returns, off the event loop."""
@@ -182,6 +201,19 @@ class Reward:
     ) -> None:
         self.close()
 
+    def _stages(self) -> tuple[list[str], list[str]]:
+        """The components that read no other one, and those that do."""
+        free = [name for name in self.components if not self._reads[name]]
+        return free, [name for name in self.components if self._reads[name]]
+
+    def _seen(
+        self,
+        name: str,
+        columns: Mapping[str, Sequence[Any]],
+        parts: Mapping[str, RewardResult],
+    ) -> Mapping[str, Sequence[Any]]:
+        return {**columns, **{other: parts[other].scores for other in self._reads[name]}}
+
     def _part(
         self, name: str, completions: Sequence[Completion], columns: Mapping[str, Sequence[Any]]
     ) -> RewardResult:
@@ -214,7 +246,8 @@ class Reward:
     def _total(self, count: int, parts: Mapping[str, RewardResult]) -> RewardResult:
         components: dict[str, list[float | None]] = {}
         verdicts: dict[str, list[Verdict]] = {}
-        for part in parts.values():
+        for name in self.components:
+            part = parts[name]
             components.update(part.components)
             verdicts.update(part.verdicts)
         scores = [

@@ -37,7 +37,7 @@ def test_importing_rewardkit_loads_nothing_heavy():
     assert not loaded & HEAVY
 
 
-@pytest.mark.parametrize("module", ["rewardkit.engines", "rewardkit_doctor"])
+@pytest.mark.parametrize("module", ["rewardkit.engines", "rewardkit.shaping", "rewardkit_doctor"])
 def test_helpers_of_the_command_line_load_no_engine(module):
     assert not modules_after(f"import {module}") & HEAVY
 

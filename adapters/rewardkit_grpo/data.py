@@ -84,6 +84,15 @@ def columns_of(prompts: Iterable[Prompt]) -> dict[str, list[Any]]:
     return found
 
 
+def prompt_tokens(prompt: object, tokenizer: Tokenizer, where: str) -> tuple[int, ...]:
+    """Returns a prompt's tokens: of its text, or of its chat with the tokenizer's template.
+
+    Raises:
+        DataError: it is neither, or there is no template.
+    """
+    return _tokens(prompt, tokenizer, where)[1]
+
+
 def _tokens(prompt: object, tokenizer: Tokenizer, where: str) -> tuple[str, tuple[int, ...]]:
     if isinstance(prompt, str):
         return prompt, tuple(tokenizer.encode(prompt))

@@ -182,7 +182,8 @@ class Trainer:
             self.reward,
             rollouts.texts,
             rollouts.groups,
-            columns_of(rollouts.prompts),
+            # The name is TRL's, so that one reward reads it in both.
+            {**columns_of(rollouts.prompts), "completion_ids": rollouts.completions},
             on_error=self.config.on_reward_error,
         )
 

@@ -8,7 +8,8 @@ from typing import Any, assert_type
 
 from rewardkit import Completion, Json, Reason, StepVerdict, Verdict, Verifier, completion_text
 from rewardkit.engines import EngineStatus, install_command, probe_engines
-from rewardkit.reward import Reward, RewardResult
+from rewardkit.reward import Reward, RewardResult, Shaper
+from rewardkit.shaping import MajorityLabel, Range, ThinkFormat
 
 
 class LengthVerifier(Verifier):
@@ -70,3 +71,11 @@ def refused(verifier: Verifier, verdict: Verdict) -> None:
     accepted(DuckVerifier())  # type: ignore[arg-type]
     Reward([verifier])  # type: ignore[arg-type]
     verdict.score = 1.0  # type: ignore[misc]
+
+
+def shaped() -> Reward:
+    """Shapers are components, and their options and ranges have types."""
+    shaper: Shaper = ThinkFormat()
+    assert_type(ThinkFormat().range, Range)
+    ThinkFormat(opening=3)  # type: ignore[arg-type]
+    return Reward({"think": shaper, "majority": MajorityLabel()})
