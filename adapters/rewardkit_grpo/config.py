@@ -11,6 +11,7 @@ from rewardkit.advantages import Estimator, StdKind
 from rewardkit.errors import ConfigError
 from rewardkit_grpo.importance import Correction
 from rewardkit_grpo.losses import LOSSES
+from rewardkit_grpo.trackers import TrackerName
 
 __all__ = ["GRPOConfig", "SamplerName", "checked"]
 
@@ -159,8 +160,10 @@ class GRPOConfig(BaseModel):
     keep_checkpoints: int = Field(default=2, ge=1)
     save_rollouts: bool = True
     """Writes rollouts.jsonl, which `rewardkit score` reads."""
-    tensorboard: bool = False
-    """Also writes the metrics for TensorBoard, which must be installed."""
+    report_to: tuple[TrackerName, ...] = ()
+    """Also sends the metrics to `tensorboard`, `trackio` or `wandb`, which must be installed."""
+    project: str = "rewardkit"
+    """The project that `trackio` and `wandb` list the run under."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from rewardkit.advantages import Advantages
-from rewardkit.errors import EngineMissingError
 from rewardkit.reward import RewardResult
+from rewardkit_grpo.trackers import Tracker
 
 __all__ = ["Metrics", "MetricsLog", "reward_metrics", "speed_metrics"]
 
@@ -72,36 +72,26 @@ def speed_metrics(times: Sequence[float], *, scored_s: float, tokens: int, rows:
 
 
 class MetricsLog:
-    """Appends one line of JSON a step; also for TensorBoard where that is asked for.
+    """Appends one line of JSON a step, and sends the same to the trackers.
 
     Args:
-        folder: holds `metrics.jsonl` and `tensorboard/`.
-        tensorboard: whether to write the latter.
-
-    Raises:
-        EngineMissingError: TensorBoard is asked for and not installed.
+        folder: holds `metrics.jsonl`.
+        trackers: what else is told; they are closed with the log.
     """
 
-    def __init__(self, folder: Path, *, tensorboard: bool = False) -> None:
+    def __init__(self, folder: Path, trackers: Sequence[Tracker] = ()) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "metrics.jsonl"
         self._file = self.path.open("a", encoding="utf-8")
-        self._board: Any = None
-        if tensorboard:
-            try:
-                from torch.utils.tensorboard import SummaryWriter
-            except ImportError:
-                raise EngineMissingError("tensorboard", "pip install tensorboard") from None
-            self._board = SummaryWriter(str(folder / "tensorboard"))
+        self._trackers = tuple(trackers)
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """Writes one step."""
         line = {"step": step, **{name: _plain(value) for name, value in metrics.items()}}
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
-        if self._board is not None:
-            for name, value in metrics.items():
-                self._board.add_scalar(name, value, step)
+        for tracker in self._trackers:
+            tracker.write(step, metrics)
 
     def __enter__(self) -> Self:
         return self
@@ -113,8 +103,8 @@ class MetricsLog:
         trace: TracebackType | None,
     ) -> None:
         self._file.close()
-        if self._board is not None:
-            self._board.close()
+        for tracker in self._trackers:
+            tracker.close()
 
 
 def _mean(values: Sequence[float]) -> float:

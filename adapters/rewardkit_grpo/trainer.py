@@ -31,6 +31,7 @@ from rewardkit_grpo.rows import LearnerReport, TrainRow
 from rewardkit_grpo.samplers import make_sampler
 from rewardkit_grpo.scoring import Scored, score_groups
 from rewardkit_grpo.stages import correction_metrics, make_stage
+from rewardkit_grpo.trackers import Tracker, open_tracker
 
 __all__ = ["Trainer", "train"]
 
@@ -116,9 +117,7 @@ class Trainer:
             shown = stack.enter_context(display or NoDisplay())
             log = None
             if parallel.rank() == 0:
-                log = stack.enter_context(
-                    MetricsLog(config.output_dir, tensorboard=config.tensorboard)
-                )
+                log = stack.enter_context(MetricsLog(config.output_dir, self._trackers()))
             if self.step:
                 shown.say(f"going on after step {self.step}")
             while self.step < config.steps:
@@ -132,6 +131,14 @@ class Trainer:
                 last = self.step == config.steps
                 if last or (config.save_every and self.step % config.save_every == 0):
                     save_run(self)
+
+    def _trackers(self) -> list[Tracker]:
+        config = self.config
+        plain = config.model_dump(mode="json")
+        return [
+            open_tracker(name, config.output_dir, project=config.project, config=plain)
+            for name in config.report_to
+        ]
 
     def train_step(self) -> Metrics:
         """Takes one step and returns what it was like."""

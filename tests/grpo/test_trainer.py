@@ -18,7 +18,7 @@ needs("transformers")
 
 from rewardkit import Reason, Reward, Verdict, Verifier
 from rewardkit.advantages import AdvantageStage
-from rewardkit.errors import ConfigError, DataError, InvalidReferenceError
+from rewardkit.errors import ConfigError, DataError, EngineMissingError, InvalidReferenceError
 from rewardkit.noise import NoiseCorrection, OnlineRates
 from rewardkit.verifiers.math import MathVerifier
 from rewardkit_grpo.checkpoint import latest_checkpoint
@@ -360,8 +360,38 @@ def test_every_sampler_runs_in_the_trainer(tmp_path, sampler):
 
 def test_tensorboard_gets_the_metrics(tmp_path):
     needs("tensorboard")
-    trained(tmp_path, steps=1, tensorboard=True)
+    trained(tmp_path, steps=1, report_to=["tensorboard"])
     assert list((tmp_path / "tensorboard").glob("events.*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "written"), [("trackio", "trackio/sums.db"), ("wandb", "wandb/offline-run-*/*.wandb")]
+)
+def test_a_tracker_gets_the_metrics_and_a_resumed_run_goes_on(tmp_path, name, written):
+    needs(name)
+    # In a process of its own: both leave threads and settings behind.
+    script = (
+        "import sys; from tests.grpo.runs import make_trainer\n"
+        "options = {'report_to': [sys.argv[2]], 'project': 'sums'}\n"
+        "for steps in (1, 2):\n"
+        "    make_trainer(sys.argv[1], steps=steps, **options).run()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path), name],
+        cwd=ROOT,
+        env={**os.environ, "WANDB_MODE": "offline", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert list(tmp_path.glob(written))
+    assert [line["step"] for line in lines_of(tmp_path / "metrics.jsonl")] == [1, 2]
+
+
+def test_a_tracker_that_is_missing_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(EngineMissingError, match="pip install wandb"):
+        trained(tmp_path, steps=1, report_to=["wandb"])
 
 
 @pytest.mark.parametrize(
