@@ -15,7 +15,7 @@ LAYERS = [
     {"verifier", "answer", "_answer_hedges", "_answer_marks", "fences", "runtime", "sandbox"},
     {"verifiers"},
     {"reward", "_reward_result", "_reward_terms", "datasets", "_probes", "engines", "advantages"},
-    {"scoring", "shapes"},
+    {"scoring", "shapes", "process"},
     {"labels"},
     {"report"},
     {"serve"},
