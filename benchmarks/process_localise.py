@@ -123,7 +123,10 @@ def localisation(traces: Sequence[Trace]) -> Table:
     labelled = sum(trace.label is not None for trace in flagged)
     rows = (
         ("traces", f"{len(traces)}"),
-        ("first wrong step right, or none where there is none", f"{format_share(hits, bad + good)} %"),
+        (
+            "first wrong step right, or none where there is none",
+            f"{format_share(hits, bad + good)} %",
+        ),
         (f"the same on the {bad} traces with a mistake", f"{format_share(found.bad_hits, bad)} %"),
         (f"the same on the {good} traces without", f"{format_share(found.good_hits, good)} %"),
         ("F1 (harmonic mean of the two)", f"{100 * found.harmonic:.1f} %"),

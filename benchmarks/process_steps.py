@@ -12,10 +12,13 @@ import os
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks._tables import Section, Table, describe_machine, format_number, write_sections
 from rewardkit.process import Segmentation, StepBatch, StepTokens, by_separator
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 WORDS = (
     "so then we have the total number of which gives because adding both sides and dividing by "
@@ -36,7 +39,7 @@ def completions(count: int, steps: int, seed: int = 0) -> list[str]:
     return ["\n\n".join(step() for _ in range(steps)) for _ in range(count)]
 
 
-def make_tokenizer(texts: Sequence[str]) -> Any:
+def make_tokenizer(texts: Sequence[str]) -> "PreTrainedTokenizerFast":
     """Returns a fast tokenizer of transformers, trained here."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -45,9 +48,7 @@ def make_tokenizer(texts: Sequence[str]) -> Any:
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=8_000, initial_alphabet=alphabet, show_progress=False
-    )
+    trainer = trainers.BpeTrainer(vocab_size=8_000, initial_alphabet=alphabet, show_progress=False)
     inner.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=inner)
 
