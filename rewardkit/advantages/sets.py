@@ -44,7 +44,7 @@ def max_at_k_advantages(rewards: Array, k: int) -> Array:
     """Returns (n,) coefficients whose policy gradient is that of `max_at_k`, without bias.
 
     A_i is the mean, over the sets T of k - 1 other draws, of max(T with i) - max(T). What is taken
-    off does not depend on draw i: it is a baseline (as in the transforms of PKPO, arXiv:2505.15201).
+    off does not depend on draw i: it is a baseline (as in PKPO, arXiv:2505.15201).
     The mean over i of k A_i grad log pi(i) has the gradient of max@k as its mean; A_i leaves the
     factor k to the learning rate, so that k = 1 gives r_i: the empty set is worth 0.
 
