@@ -195,6 +195,7 @@ class Trainer:
             weights=self.reward.weights,
             columns=columns_of(rollouts.prompts),
             lengths=rollouts.lengths,
+            token_starts=lambda row: self.actor.token_starts(rollouts.completions[row]),
         )
 
     def learn(self, rollouts: Rollouts, advantages: Advantages) -> tuple[LearnerReport, bool]:
