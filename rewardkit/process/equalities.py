@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from rewardkit.completion import Completion, completion_text
@@ -13,6 +15,7 @@ from rewardkit.process.scores import StepScores
 from rewardkit.process.segmentation import Segmentation
 from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
+from rewardkit.verifiers.math._nodes import Num
 from rewardkit.verifiers.math.expressions import Expression
 
 __all__ = ["EqualityVerifier", "Link", "check_equalities"]
@@ -21,8 +24,12 @@ _MAX_STEP_CHARS = 8_000
 _MAX_LINKS = 500
 _HYPOTHETICAL = re.compile(
     r"\b(?:or|either|if|when|case|cases|suppose|assume|try|trying|otherwise|wait|again|instead|"
-    r"alternatively|new|now|next|update|becomes|let(?!['’]s|\s+us))\b",
+    r"alternatively|new|now|next|update|becomes|part|method|option|problem|question|similarly|"
+    r"let(?!['’]s|\s+us))\b|^\s*\(?[a-h][).]\s",
     re.IGNORECASE,
+)
+_ARROW = re.compile(
+    r"⇒|⟹|⇔|=>|\\(?:implies|Rightarrow|Longrightarrow|iff|Leftrightarrow)(?![A-Za-z])"
 )
 
 
@@ -42,9 +49,10 @@ class EqualityVerifier(Verifier):
 
     A step is right if all of its equalities that could be checked hold, wrong if one does not, and
     undecided if there is none: prose, equations to be solved, and what the math verifier's tiers
-    without an engine leave open. Symbols that a step sets (`A = 3 + 4`) are known in later steps by
-    the value that the completion gives them, so that an error is found where it is made and not
-    again where it is carried on.
+    without an engine leave open. Of equations that arrows join (`2x = 4 ⇒ x = 2`) those that are
+    linear in one unknown are held against each other. Symbols that a step sets (`A = 3 + 4`) are
+    known in later steps by the value that the completion gives them, so that an error is found
+    where it is made and not again where it is carried on.
 
     The score is 0 if a step is wrong, 1 if a step was checked and none is wrong, else None.
     `evidence["first_error"]` is the index of the first wrong step, or None.
@@ -119,6 +127,7 @@ def check_equalities(steps: Sequence[str], *, consistent_symbols: bool = True) -
             if len(links) >= _MAX_LINKS:
                 return links
             links += _check_chain(index, chain, known, strict)
+        links += _check_rewriting(index, step)
     return links
 
 
@@ -139,6 +148,55 @@ def _check_chain(step: int, chain: Chain, known: dict[str, Expression], strict: 
         links.append(Link(step, chain.members[place].text, chain.members[place + 1].text, same))
     _learn(names, values, known)
     return links
+
+
+def _check_rewriting(step: int, text: str) -> list[Link]:
+    """Returns the links between equations in one unknown that arrows join: 2x = 4 ⇒ x = 2."""
+    parts = _ARROW.split(text)
+    if len(parts) < 2:
+        return []
+    equations = []
+    for part in parts[:_MAX_LINKS]:
+        chains = [chain for chain in find_chains(part) if len(chain.members) == 2]
+        sides = [_read(member) for member in chains[-1].members] if len(chains) == 1 else [None]
+        equations.append((chains[0] if chains else None, sides))
+    links = []
+    for (one, before), (two, after) in pairwise(equations):
+        if one is not None and two is not None and None not in before and None not in after:
+            said = [" = ".join(member.text for member in chain.members) for chain in (one, two)]
+            links.append(Link(step, said[0], said[1], _same_root(before, after)))
+    return links
+
+
+def _same_root(
+    before: Sequence[Expression | None], after: Sequence[Expression | None]
+) -> bool | None:
+    """Returns whether two linear equations in the same one unknown have the same solution.
+
+    Other equations are left alone: one may follow from another and have more solutions.
+    """
+    roots = [_root(sides) for sides in (before, after)]
+    if roots[0] is None or roots[1] is None or roots[0][0] != roots[1][0]:
+        return None
+    return roots[0][1] == roots[1][1]
+
+
+def _root(sides: Sequence[Expression | None]) -> tuple[str, Fraction] | None:
+    known = [side for side in sides if side is not None]
+    names = {name for side in known for name in side.symbols}
+    if len(names) != 1:
+        return None
+    name, values = names.pop(), []
+    for point in range(4):
+        at = {name: Expression(Num(point))}
+        sampled = [side.substitute(at) for side in known]
+        left, right = (None if side is None else side.value for side in sampled)
+        if left is None or right is None:
+            return None
+        values.append(left - right)
+    slopes = {b - a for a, b in pairwise(values)}
+    slope = slopes.pop()
+    return None if slopes or not slope else (name, -values[0] / slope)
 
 
 def _learn(

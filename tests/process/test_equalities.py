@@ -99,6 +99,27 @@ def test_a_symbol_that_is_set_by_itself_is_not_known():
     assert checked("x = x + 1", "x = 4 + 1 = 5") == [True]
 
 
+@pytest.mark.parametrize(
+    ("step", "found"),
+    [
+        ("2x + 3 = 7 ⇒ 2x = 4 ⇒ x = 2", [True, True]),
+        (r"$2x + 3 = 7 \implies 2x = 10$", [False]),
+        ("3(y - 1) = 6 => y = 3", [True]),
+        ("x = 2 ⇒ x^2 = 4", [True]),  # by the value of x: the equations are not the same
+        ("x^2 = 4 ⇒ x = 2", []),
+        ("x = 2 ⇒ y = 2", []),
+        ("2x = 4 ⇒ 0 = 0", [True]),
+        ("1/x = 2 ⇒ x = 1/2", []),
+    ],
+)
+def test_linear_equations_that_arrows_join_have_the_same_solution(step, found):
+    assert checked(step) == found
+
+
+def test_parts_of_a_task_may_use_a_symbol_anew():
+    assert checked("x = 10/2 = 5", "(b) x = 9/3 = 3") == [True, True]
+
+
 def test_the_first_wrong_step_is_located_and_shown():
     text = "Plan: add.\n2 + 3 = 5\n5 * 4 = 21 = 20 + 1\n21 + 1 = 23"
     verdict = EqualityVerifier().verify(text, None)

@@ -40,7 +40,7 @@ def by_hand(rows, groups, alpha):
     for row, text in zip(rows, texts):
         seen, own = 0, []
         for piece in row:
-            inside = (0 < seen or piece) and (seen < len(text))
+            inside = (seen > 0 or piece) and (seen < len(text))
             at = seen if piece else seen - 1
             own.append(ord(text[at - at % 2]) % 2 - 1.0 if inside else None)
             seen += len(piece)

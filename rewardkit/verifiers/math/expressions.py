@@ -61,6 +61,15 @@ class Expression:
         """Whether it is an equation or an inequality."""
         return isinstance(self.node, Rel)
 
+    @property
+    def value(self) -> Fraction | None:
+        """Its value, where it is a rational number that can be worked out exactly."""
+        try:
+            exact = Scalar(self.node).exact
+        except Exception:  # The boundary: what cannot be worked out has no value here.
+            return None
+        return None if exact is None else Fraction(exact)
+
     def substitute(self, values: Mapping[str, "Expression"]) -> "Expression | None":
         """Returns it with expressions in the place of symbols; None where it would be too deep."""
         used: dict[Node, Node] = {
