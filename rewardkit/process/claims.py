@@ -7,6 +7,7 @@ from rewardkit.completion import Completion, completion_text
 from rewardkit.errors import ConfigError
 from rewardkit.process.builders import by_tag
 from rewardkit.process.equalities import check_equalities
+from rewardkit.process.segmentation import MAX_TEXT_CHARS
 from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
 
@@ -61,14 +62,18 @@ class ClaimVerifier(Verifier):
             reference: not read.
             context: not read.
         """
-        steps = by_tag(completion_text(completion), list(self.checks))
+        text = completion_text(completion)
+        if len(text) > MAX_TEXT_CHARS:
+            detail = f"claims: more than {MAX_TEXT_CHARS:,} characters"
+            return Verdict(None, Reason.SIZE_LIMIT, detail=detail)
+        steps = by_tag(text, list(self.checks))
         verdicts = []
         found: dict[str, list[float]] = {}
-        for (start, end), text, tag in zip(steps.spans, steps, steps.names, strict=True):
+        for (start, end), step, tag in zip(steps.spans, steps, steps.names, strict=True):
             if tag is None:
                 verdicts.append(StepVerdict(start, end, None, Reason.UNPROVED, "no claim"))
                 continue
-            body = text[text.index(f"<{tag}>") + len(tag) + 2 : text.rindex(f"</{tag}>")]
+            body = step[step.index(f"<{tag}>") + len(tag) + 2 : step.rindex(f"</{tag}>")]
             score, reason = self._ask(tag, body)
             verdicts.append(StepVerdict(start, end, score, reason, f"{tag}: {body[:80]}"))
             if score is not None:

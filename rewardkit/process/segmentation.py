@@ -14,6 +14,9 @@ __all__ = ["Offsets", "Segmentation", "StepTokens", "offsets_from_starts"]
 Offsets: TypeAlias = Sequence[tuple[int, int]]
 """(T,) half-open character spans of tokens in the same text: a fast tokenizer's offset mapping."""
 
+MAX_TEXT_CHARS = 200_000
+"""Verifiers of steps abstain on longer completions: their work grows with the text."""
+
 _END = itemgetter(1)
 
 

@@ -50,6 +50,8 @@ def test_a_check_that_fails_abstains():
     reasons = [step.reason for step in verdict.steps]
     assert reasons == [Reason.ENGINE_FAILURE, Reason.ENGINE_FAILURE, Reason.UNPROVED]
     assert verdict.score is None
+    huge = verifier.verify("<c>" * 100_000, None)
+    assert (huge.score, huge.reason) == (None, Reason.SIZE_LIMIT)
     for checks in ({}, {"a": 3}, {"<a>": equality_claim}):
         with pytest.raises(ConfigError):
             ClaimVerifier(checks)
