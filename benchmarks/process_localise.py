@@ -11,15 +11,17 @@ import argparse
 import ast
 import json
 import operator
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks._cases import shared_folder
+from benchmarks._cases import gsm8k_file, load_gsm8k, shared_folder
 from benchmarks._tables import Section, Table, describe_machine, format_share, write_sections
 from rewardkit.process import Link, check_equalities
 
+_KINDS = ("none wrong", "one wrong", "nothing to check")
 TASKS = (
     "multistep_arithmetic",
     "dyck_languages",
@@ -191,6 +193,27 @@ def coverage(folder: Path, limit: int | None = None) -> Table:
     return Table("What there is to check", columns, tuple(rows))
 
 
+def real_solutions(path: Path, limit: int | None = None) -> Table:
+    """Returns what the checker says of model solutions whose final answers are labelled.
+
+    The notes in double angle brackets, by which these solutions call a calculator, are taken out.
+    """
+    counts: dict[tuple[bool, str], int] = {}
+    for case in load_gsm8k(path)[:limit]:
+        text = re.sub(r"<<[^<>]*>>", "", case.completion)
+        known = [link.same for link in check_equalities(text.split("\n")) if link.same is not None]
+        found = "nothing to check" if not known else "none wrong" if all(known) else "one wrong"
+        counts[case.label, found] = counts.get((case.label, found), 0) + 1
+    rows = []
+    for label, name in ((True, "right"), (False, "wrong")):
+        own = [counts.get((label, kind), 0) for kind in _KINDS]
+        checked = own[0] + own[1]
+        share = f"{format_share(own[1], checked)} %"
+        rows.append((f"final answer {name}", *map(str, own), share))
+    columns = ("GSM8K solutions", *_KINDS, "one wrong, of those checked")
+    return Table("Solutions of four models", columns, tuple(rows))
+
+
 def main() -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -200,6 +223,9 @@ def main() -> None:
     folder = shared_folder() / "data" / "process"
     traces = read_traces(folder / "bbm_multistep_arithmetic.jsonl")
     tables = [localisation(traces), coverage(folder)]
+    solutions = gsm8k_file()
+    if solutions is not None:
+        tables.append(real_solutions(solutions))
     text = "\n\n".join(table.to_markdown() for table in tables) + f"\n\n{describe_machine()}"
     print(text)
     listed = misses(traces).to_markdown()

@@ -23,6 +23,7 @@ _SCALE_WORDS = frozenset(
     "hundred thousand million billion trillion dozen dozens percent percentage half halves third"
     " thirds quarter quarters mod modulo times plus minus over to remainder".split()
 )
+_SPACED_DIGITS = re.compile(r"\d[ \u00a0\u202f]\d{3}(?!\d)")
 _ARTICLES = frozenset(("a", "A", "I"))
 
 _TOKEN = re.compile(
@@ -140,6 +141,9 @@ def _before(text: str, tokens: list[_Token], place: int) -> Member | None:
         alone = not (bare or word in _OPERATOR_WORDS or body[0] in "+-*/^·×÷−–!%²³)")
     if not body.strip():
         return None
+    before = text[max(start - 2, 0) : start]
+    clock = before[-1:] == ":" and before[:1].isdigit() and body[0].isdigit()
+    alone = alone and not clock and body[0] not in "+*/·×÷" and not _SPACED_DIGITS.search(body)
     return Member(body, start, end, alone)
 
 
@@ -163,7 +167,8 @@ def _after(text: str, tokens: list[_Token], place: int) -> tuple[Member | None, 
         start, end = _trim(text, start, end)
         if start >= end:
             return None, last
-    alone = text[end - 1] not in "+-*/^·×÷−–(["
+    alone = text[end - 1] not in "+-*/^·×÷−–([" and not _SPACED_DIGITS.search(text, start, end)
+    alone = alone and not (text[end : end + 1] == ":" and text[end + 1 : end + 2].isdigit())
     if stopped_by == "word" and not text[end : tokens[last].start].strip():
         after = last + 1
         while after < len(tokens) and tokens[after].kind in ("space", "word"):

@@ -19,6 +19,8 @@ __all__ = ["EqualityVerifier", "Link", "check_equalities"]
 
 _MAX_STEP_CHARS = 8_000
 _MAX_LINKS = 500
+_FLOAT = re.compile(r"\.\d{12}")
+"""A number as a computer prints it: its last digits are rounded."""
 _HYPOTHETICAL = re.compile(
     r"\b(?:or|either|if|when|case|cases|suppose|assume|try|trying|otherwise|wait|again|instead|"
     r"alternatively|new|now|next|update|becomes|part|method|option|problem|question|similarly|"
@@ -121,6 +123,7 @@ def _check_chain(step: int, chain: Chain, known: dict[str, Expression], strict: 
     read = [read_member(member) for member in chain.members]
     values = [None if one is None else one.substitute(known) for one in read]
     names = [None if one is None else one.symbol for one in read]
+    texts = [member.text for member in chain.members]
     links = []
     for place, relation in enumerate(chain.relations):
         left, right = values[place], values[place + 1]
@@ -131,9 +134,17 @@ def _check_chain(step: int, chain: Chain, known: dict[str, Expression], strict: 
         if last is not None and last not in known:
             right = None
         same = _holds(left, right, approximate=relation == "≈")
+        if same is False and _FLOAT.search(f"{texts[place]} {texts[place + 1]}"):
+            same = _nearly(left, right)
         links.append(Link(step, chain.members[place].text, chain.members[place + 1].text, same))
     _learn(names, values, known)
     return links
+
+
+def _nearly(left: Expression | None, right: Expression | None) -> bool:
+    """Returns whether two values differ by no more than a computer's rounding."""
+    one, two = (None if side is None else side.value for side in (left, right))
+    return one is not None and two is not None and abs(one - two) * 10**14 <= abs(one)
 
 
 def _learn(

@@ -103,4 +103,7 @@ class Expression:
             return False
         if left is None or right is None or place is None or place > 1:
             return False
-        return abs(Fraction(left) - Fraction(right)) * 2 <= Fraction(place)
+        wanted = Fraction(left)
+        gap = abs(wanted - Fraction(right))
+        # What a computer prints of a float may be off in the last of its 16 digits.
+        return gap * 2 <= place or (gap <= 10 * place and gap * 10**14 <= abs(wanted))
