@@ -123,11 +123,11 @@ def by_turn(completion: Completion) -> Segmentation:
     >>> by_turn([{"role": "assistant", "content": "ls"}, {"role": "tool", "content": "a"}]).names
     ('assistant', 'tool')
     """
-    if isinstance(completion, str) or completion is None:
-        text = completion or ""
-        return Segmentation(text, (0, len(text)) if text else (0,))
+    if isinstance(completion, str):
+        return Segmentation(completion, (0, len(completion)) if completion else (0,))
     turns: list[tuple[str, str | None]] = []
-    for message in completion:
+    # A model's output may be anything: what is no list of messages has no turns.
+    for message in completion if isinstance(completion, list | tuple) else ():
         if text := completion_text([message]):
             role: Any = message.get("role")
             turns.append((text, role if isinstance(role, str) else None))

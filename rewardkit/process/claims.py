@@ -7,6 +7,7 @@ from rewardkit.completion import Completion, completion_text
 from rewardkit.errors import ConfigError
 from rewardkit.process.builders import by_tag
 from rewardkit.process.equalities import check_equalities
+from rewardkit.process.scores import score_reason
 from rewardkit.process.segmentation import MAX_TEXT_CHARS
 from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
@@ -83,7 +84,7 @@ class ClaimVerifier(Verifier):
         wrong = (k for k, s in enumerate(verdicts) if s.score is not None and s.score < 1)
         return Verdict(
             worst,
-            _reason(worst),
+            score_reason(worst),
             detail=f"claims: {len(scores)} decided of {sum(n is not None for n in steps.names)}",
             parts={tag: sum(s == 1 for s in own) / len(own) for tag, own in found.items()},
             steps=tuple(verdicts),
@@ -95,14 +96,8 @@ class ClaimVerifier(Verifier):
             score = self.checks[tag](body)
             if score is None:
                 return None, Reason.UNPROVED
-            return StepVerdict(0, 0, float(score), _reason(float(score))).score, _reason(score)
+            return StepVerdict(0, 0, float(score), score_reason(float(score))).score, score_reason(
+                score
+            )
         except Exception:  # The boundary: a check that fails has not decided.
             return None, Reason.ENGINE_FAILURE
-
-
-def _reason(score: float | None) -> Reason:
-    if score is None:
-        return Reason.UNPROVED
-    if score in (0.0, 1.0):
-        return Reason.MATCH if score else Reason.MISMATCH
-    return Reason.PARTIAL

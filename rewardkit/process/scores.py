@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, get_args
 
 from rewardkit.errors import ConfigError
-from rewardkit.verdict import Reason, StepVerdict, Verdict
+from rewardkit.verdict import Reason, StepVerdict
 
-__all__ = ["Aggregator", "Missing", "ScoreKind", "StepScores", "aggregate_steps", "step_verdict"]
+__all__ = ["Aggregator", "Missing", "ScoreKind", "StepScores", "aggregate_steps", "score_reason"]
 
 ScoreKind: TypeAlias = Literal["probability", "label", "progress", "penalty"]
 """What a step's number is.
@@ -103,7 +103,7 @@ class StepScores:
         if len(spans) != len(self.values):
             raise ConfigError(f"{len(spans)} spans for {len(self.values)} steps")
         return tuple(
-            StepVerdict(start, end, value, _reason(value))
+            StepVerdict(start, end, value, score_reason(value))
             for (start, end), value in zip(spans, self.values, strict=True)
         )
 
@@ -212,20 +212,8 @@ def aggregate_steps(
     return float(_SIMPLE[how](decided))
 
 
-def step_verdict(scores: StepScores, spans: Sequence[tuple[int, int]], detail: str) -> Verdict:
-    """Returns the verdict whose score is the worst step's, with one step verdict a span."""
-    score = scores.aggregate("min")
-    first = scores.first_error()
-    return Verdict(
-        score,
-        _reason(score),
-        detail=detail,
-        steps=scores.to_steps(spans),
-        evidence={"first_error": first},
-    )
-
-
-def _reason(score: float | None) -> Reason:
+def score_reason(score: float | None) -> Reason:
+    """Returns the reason of a step that only a number is known of."""
     if score is None:
         return Reason.UNPROVED
     if score in (0.0, 1.0):

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from rewardkit.completion import Completion, Message
 from rewardkit.errors import ConfigError
 from rewardkit.process.builders import by_turn
+from rewardkit.process.scores import score_reason
 from rewardkit.process.segmentation import StepTokens
 from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
@@ -94,10 +95,10 @@ class TurnVerifier(Verifier):
         worst = min(decided, default=None)
         return Verdict(
             worst,
-            _reason(worst),
+            score_reason(worst),
             detail=f"turns: {len(decided)} with an outcome",
             steps=tuple(
-                StepVerdict(start, end, score, _reason(score), name or "")
+                StepVerdict(start, end, score, score_reason(score), name or "")
                 for (start, end), score, name in zip(
                     steps.spans, scores, steps.names or (None,) * len(steps), strict=True
                 )
@@ -127,11 +128,3 @@ def tokens_from_ends(ends: Sequence[int], length: int) -> StepTokens:
     if not rising:
         raise ConfigError(f"ends rise within the {length} tokens, not {list(ends)}")
     return StepTokens(bounds, length)
-
-
-def _reason(score: float | None) -> Reason:
-    if score is None:
-        return Reason.UNPROVED
-    if score in (0.0, 1.0):
-        return Reason.MATCH if score else Reason.MISMATCH
-    return Reason.PARTIAL

@@ -1,10 +1,14 @@
 """Claims, turns and a judge: what decides a step, and what does not."""
 
+import pickle
+
 import pytest
 
+from rewardkit import Reward
 from rewardkit.errors import ConfigError
 from rewardkit.process import (
     ClaimVerifier,
+    EqualityVerifier,
     StepJudge,
     StepScores,
     TurnVerifier,
@@ -200,3 +204,23 @@ def test_the_judge_sees_the_data_as_json_and_a_completion_cannot_vote():
     for options in ({"votes": 0}, {"quorum": "most"}, {"prompt": "no data"}):
         with pytest.raises(ConfigError):
             StepJudge(ask, **options)
+
+
+@pytest.mark.parametrize(
+    "verifier", [EqualityVerifier(), ClaimVerifier({"sum": equality_claim}), TurnVerifier()]
+)
+def test_step_verifiers_compose_pickle_and_keep_order(verifier):
+    copy = pickle.loads(pickle.dumps(verifier))
+    completions = ["1 + 1 = 2", "1 + 1 = 3", "", None, "<sum>1 + 1 = 3</sum>", 7]
+    verdicts = copy.verify_batch(completions, [None] * len(completions))
+    assert [v.score for v in verdicts] == [verifier.verify(c, None).score for c in completions]
+    assert Verdict.from_json(verdicts[1].to_json()).steps == verdicts[1].steps
+    result = Reward({"steps": verifier}).score(completions[:2], reference=[None, None])
+    assert result.scores == [v.score for v in verdicts[:2]]
+
+
+def test_a_step_verifier_has_a_name_on_the_command_line():
+    from rewardkit.verifiers.catalog import make_verifier
+
+    verifier = make_verifier("rewardkit.process:EqualityVerifier", consistent_symbols=False)
+    assert verifier.verify("x = 1 + 1 = 2\nx = 1 + 2 = 3", None).passed
