@@ -169,7 +169,8 @@ class StepBatch:
         """(N,) the place of each step within its completion."""
         import numpy as np
 
-        return np.arange(self.values.size) - np.repeat(self._starts(), self.counts).astype(float)
+        order = np.arange(self.values.size, dtype=float)
+        return order - np.repeat(self._starts(), self.counts).astype(float)
 
     def _reduce(self, how: "np.ufunc", values: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Returns (B,) the reduction of each completion; NaN where no step is decided."""

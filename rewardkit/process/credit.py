@@ -181,10 +181,12 @@ class StepCredit:
         if not math.isfinite(alpha):
             raise ConfigError(f"alpha is a finite number, not {alpha!r}")
         estimate_advantages([], [], estimator=estimator, std=std, eps=eps, components={"": []})
-        self.component, self.alpha, self.spread = component, alpha, spread
+        self.component, self.alpha = component, alpha
+        self.spread: Spread = spread
         self.estimator: Estimator = estimator
         self.std: StdKind = std
-        self.eps, self.kind, self.scores = eps, kind, scores
+        self.kind: ScoreKind = kind
+        self.eps, self.scores = eps, scores
 
     def __call__(
         self,

@@ -19,9 +19,9 @@ def select_steps(confidence: Array, mask: Array, correct: Array, *, share: float
     In a correct rollout the `share` of the least confident steps gets advantage 0; in a failed one
     the `share` of the most confident, which may be right and only have been cut off. A step's
     confidence is the mean log-probability of its tokens. Of K steps ceil(K share) are left out in a
-    correct rollout and K - ceil(K (1 - share)) in a failed one, as the authors' code means it; as
-    released, a missing pair of brackets there masks every step of a correct rollout, and none of a
-    failed one.
+    correct rollout and K - ceil(K (1 - share)) in a failed one, as the authors' code means it. The
+    copy that we read lacks a pair of brackets there, so that it masks every step of a correct
+    rollout and none of a failed one.
 
     Args:
         confidence: (B, K); more is surer.
