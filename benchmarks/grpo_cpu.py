@@ -1,6 +1,6 @@
 """The included trainer beside TRL's GRPOTrainer on a CPU: same model, data, reward and settings.
 
-    python -m benchmarks.grpo_cpu --model tiny --steps 30
+    python -m benchmarks.grpo_cpu --model tiny --steps 100 --seeds 0 1 2 --curves out/curves.png
     python -m benchmarks.grpo_cpu --model smollm2 --steps 5
 
 Each trainer runs in a process of its own on one thread; what is compared is CPU time a step, after
@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -188,6 +189,49 @@ def measure(trainer: str, arguments: argparse.Namespace, seed: int) -> dict[str,
     return found
 
 
+def gap(curves: dict[str, list[list[float]]]) -> str:
+    """Returns how far the two trainers' mean curves are apart, and the seeds of one trainer."""
+    tens = {
+        name: [[statistics.fmean(run[i : i + 10]) for i in range(0, len(run), 10)] for run in runs]
+        for name, runs in curves.items()
+    }
+    means = {
+        name: [statistics.fmean(column) for column in zip(*runs, strict=True)]
+        for name, runs in tens.items()
+    }
+    between = statistics.fmean(abs(a - b) for a, b in zip(*means.values(), strict=True))
+    spread = {
+        name: statistics.fmean(statistics.stdev(column) for column in zip(*runs, strict=True))
+        for name, runs in tens.items()
+        if len(runs) > 1
+    }
+    within = ", ".join(f"{value:.3f} ({name})" for name, value in spread.items())
+    return f"Between the trainers' mean curves: {between:.3f}; deviation of seeds: {within}"
+
+
+def plot_curves(curves: dict[str, list[list[float]]], path: Path) -> None:
+    """Draws the sampled reward over the steps: mean of ten steps, a thin line a seed."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
+    for number, (name, runs) in enumerate(curves.items()):
+        rows = [
+            [statistics.fmean(run[max(0, i - 9) : i + 1]) for i in range(len(run))] for run in runs
+        ]
+        for row in rows:
+            axes.plot(range(1, len(row) + 1), row, color=f"C{number}", alpha=0.3, linewidth=0.8)
+        mean = [statistics.fmean(column) for column in zip(*rows, strict=True)]
+        axes.plot(range(1, len(mean) + 1), mean, color=f"C{number}", label=name)
+    axes.set(xlabel="step", ylabel="sampled reward, mean of ten steps")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
 def main() -> None:
     """Prints one row a trainer and seed, and the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -195,6 +239,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--cache", type=Path, default=Path("out/grpo_cpu"))
+    parser.add_argument("--curves", type=Path, help="draw the sampled rewards into this PNG")
     parser.add_argument("--child", choices=["rewardkit", "trl"])
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -207,10 +252,12 @@ def main() -> None:
             load("tiny", seed, arguments.cache)
     print("| trainer | seed | CPU s a step | peak MB | reward, first and last tenth |")
     print("|---|---|---|---|---|")
+    curves: dict[str, list[list[float]]] = {}
     for seed in arguments.seeds:
         medians = {}
         for trainer in ("rewardkit", "trl"):
             found = measure(trainer, arguments, seed)
+            curves.setdefault(trainer, []).append(found["rewards"])
             costs = sorted(found["costs"][1:])
             medians[trainer] = costs[len(costs) // 2]
             tenth = max(1, arguments.steps // 10)
@@ -223,7 +270,12 @@ def main() -> None:
                 f"{first:.3f}, {last:.3f} |",
                 flush=True,
             )
-        print(f"TRL / rewardkit, seed {seed}: {medians['trl'] / medians['rewardkit']:.2f}")
+        print(
+            f"TRL / rewardkit, seed {seed}: {medians['trl'] / medians['rewardkit']:.2f}", flush=True
+        )
+    if arguments.curves:
+        plot_curves(curves, arguments.curves)
+        print(gap(curves))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,17 @@ ROOT = Path(rewardkit.__file__).parent
 
 LAYERS = [
     {"_version", "_install", "_shadow", "errors"},
-    {"verdict", "completion", "_braces", "_spaces", "noise"},
-    {"verifier", "answer", "_answer_hedges", "_answer_marks", "fences", "runtime", "sandbox"},
+    {"verdict", "completion", "_braces", "_spaces"},
+    {
+        "verifier",
+        "answer",
+        "_answer_hedges",
+        "_answer_marks",
+        "fences",
+        "runtime",
+        "sandbox",
+        "noise",
+    },
     {"verifiers"},
     {"reward", "_reward_result", "_reward_terms", "datasets", "_probes", "engines", "advantages"},
     {"scoring", "shapes", "process"},

@@ -96,8 +96,12 @@ class GRPOConfig(BaseModel):
     """The verifier's false-positive rate, for pgbc and pgfc."""
     rho1: float = Field(default=0.0, ge=0, lt=1)
     """The verifier's false-negative rate, for pgbc and pgfc."""
-    noise_scale: float | Literal["ema"] = 1.0
+    noise: Path | None = None
+    """A `noise.json` with the verifier's rates, by stratum too, in place of rho0 and rho1."""
+    noise_scale: float | Literal["ema", "j"] = 1.0
     """What corrected coefficients are divided by: never a group's own deviation."""
+    accept_at: float | None = Field(default=None, gt=0)
+    """From which reward on pgbc and pgfc take one as accepted; None: rewards are 0 or 1."""
     noisy_control: bool = False
     """Runs the same path with rates of 0: what a corrected run is compared with."""
 
@@ -168,16 +172,18 @@ class GRPOConfig(BaseModel):
                     f"estimator: {self.loss} makes its own coefficients, and any group estimator "
                     "would cancel them; leave it away"
                 )
-        elif self.rho0 or self.rho1:
-            raise ValueError("rho0, rho1: only the losses pgbc and pgfc read them")
+            if self.noise is not None and (self.rho0 or self.rho1):
+                raise ValueError("noise: give a file, or rho0 and rho1, not both")
+        elif self.rho0 or self.rho1 or self.noise is not None:
+            raise ValueError("rho0, rho1, noise: only the losses pgbc and pgfc read them")
         if self.loss not in ("grpo", "bnpo", "dr_grpo", "dapo") and self.delta is not None:
             raise ValueError(f"delta: the loss {self.loss} has no use for it")
         if max(self.eval_ks, default=0) > self.eval_samples:
             raise ValueError("eval_ks: pass@k needs eval_samples of k or more")
         if not 0 <= self.hit_rate_band[0] < self.hit_rate_band[1] <= 1:
             raise ValueError("hit_rate_band: give (low, high) with 0 <= low < high <= 1")
-        if self.noise_scale != "ema" and not self.noise_scale > 0:
-            raise ValueError("noise_scale: give a number above 0, or ema")
+        if not isinstance(self.noise_scale, str) and not self.noise_scale > 0:
+            raise ValueError("noise_scale: give a number above 0, ema or j")
         return self
 
     @property

@@ -10,15 +10,26 @@ import torch
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from rewardkit.advantages import AdvantageStage
 from rewardkit.datasets.readers import open_records, raise_bad_row
 from rewardkit.errors import ConfigError, DataError
+from rewardkit.noise import Channel, OnlineRates
 from rewardkit.reward import Reward
 from rewardkit.verifiers.catalog import make_verifier
 from rewardkit_grpo.config import GRPOConfig, checked
 from rewardkit_grpo.data import Tokenizer
 from rewardkit_grpo.models import Model
+from rewardkit_grpo.stages import CORRECTIONS, make_stage
 
-__all__ = ["ModelConfig", "RewardConfig", "RunConfig", "load_model", "load_rows", "read_config"]
+__all__ = [
+    "JudgeConfig",
+    "ModelConfig",
+    "RewardConfig",
+    "RunConfig",
+    "load_model",
+    "load_rows",
+    "read_config",
+]
 
 
 class ModelConfig(BaseModel):
@@ -65,6 +76,41 @@ class RewardConfig(BaseModel):
         return made
 
 
+class JudgeConfig(BaseModel):
+    """A second verifier that measures the error rates of the first while the run goes on."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    verifier: str
+    """A name such as `math`, or `my_module:MyVerifier`."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Of the verifier."""
+    share: float = Field(default=0.1, gt=0, le=1)
+    """Of the completions that it checks."""
+    stratified_by: tuple[str, ...] = ()
+    """Columns of the data set; each combination of their values has rates of its own."""
+    decay: float = Field(default=0.98, ge=0, lt=1)
+    """How much of the earlier steps' counts stays at each step."""
+    noise: Path | None = None
+    """The judge's own error rates, a `noise.json`; None takes it for perfect."""
+
+    def build(self, *, seed: int) -> OnlineRates:
+        """Returns the rates, which know nothing yet.
+
+        Raises:
+            ConfigError: there is no such verifier or option.
+            DataError: `noise` cannot be read.
+        """
+        return OnlineRates(
+            make_verifier(self.verifier, **self.options),
+            share=self.share,
+            stratified_by=self.stratified_by,
+            decay=self.decay,
+            judge_rates=None if self.noise is None else Channel.load(self.noise).rates,
+            seed=seed,
+        )
+
+
 class RunConfig(BaseModel):
     """A config file: what is trained, on what, for what, and how."""
 
@@ -75,7 +121,21 @@ class RunConfig(BaseModel):
     """A file that `rewardkit score` could read, with a column `prompt`."""
     eval_dataset: Path | None = None
     reward: RewardConfig
+    judge: JudgeConfig | None = None
     train: GRPOConfig = Field(default_factory=GRPOConfig)
+
+    @model_validator(mode="after")
+    def _judge_is_used(self) -> "RunConfig":
+        if self.judge is not None and self.train.loss not in CORRECTIONS:
+            raise ValueError(f"judge: only the losses {' and '.join(CORRECTIONS)} use its rates")
+        if self.judge is not None and (self.train.rho0 or self.train.rho1 or self.train.noise):
+            raise ValueError("judge: it measures what rho0, rho1 and noise would give; leave them")
+        return self
+
+    def make_stage(self) -> AdvantageStage:
+        """Returns the advantage stage, with the judge's rates if there is one."""
+        online = None if self.judge is None else self.judge.build(seed=self.train.seed)
+        return make_stage(self.train, online)
 
 
 def read_config(path: Path, overrides: Mapping[str, str] | None = None) -> RunConfig:

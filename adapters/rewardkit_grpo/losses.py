@@ -14,7 +14,7 @@ policy that is trained, pi_old the one at the start of the step, r = pi / pi_old
     is_grpo     -r A                                              sequence_mean
     reinforce   -A log pi                                         sequence_sum
     rloo        the same; A is leave-one-out                      sequence_sum
-    pgbc, pgfc  the same; A is a coefficient of `corrections`     sequence_sum
+    pgbc, pgfc  the same; A is a coefficient of `stages`          sequence_sum
     quatro      -R A + lam (R log R - R + 1), R by sequence       sequence_mean
 """
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from rewardkit.errors import ConfigError
+from rewardkit.noise import NoiseCorrection
 from rewardkit_grpo import parallel
 from rewardkit_grpo.checkpoint import (
     State,
@@ -13,7 +14,6 @@ from rewardkit_grpo.checkpoint import (
     rewind,
     save_checkpoint,
 )
-from rewardkit_grpo.corrections import BackwardCorrection, ForwardCorrection
 
 if TYPE_CHECKING:
     from rewardkit_grpo.trainer import Trainer
@@ -29,13 +29,14 @@ def save_run(trainer: "Trainer") -> None:
         return
     folder = trainer.config.output_dir
     named = trainer.model.named_parameters()
+    corrected = trainer.stage.estimator
     state: State = {
         "step": trainer.step,
         "updates": trainer.learner.updates,
         "weights": {name: p.detach() for name, p in named if p.requires_grad},
         "optimizer": trainer.learner.optimizer.state_dict(),
         "sampler": trainer.sampler.state(),
-        "noise_scale": getattr(trainer.stage.estimator, "average", None),
+        "noise": corrected.state() if isinstance(corrected, NoiseCorrection) else None,
         "sizes": {
             name: (folder / name).stat().st_size if (folder / name).exists() else 0
             for name in _FILES
@@ -67,8 +68,9 @@ def restore_run(trainer: "Trainer") -> None:
         trainer.learner.optimizer.load_state_dict(state["optimizer"])
         trainer.learner.updates, trainer.step = state["updates"], state["step"]
         trainer.sampler.restore(state["sampler"])
-        if isinstance(trainer.stage.estimator, BackwardCorrection | ForwardCorrection):
-            trainer.stage.estimator.average = state["noise_scale"]
+        corrected = trainer.stage.estimator
+        if isinstance(corrected, NoiseCorrection) and state["noise"] is not None:
+            corrected.restore(state["noise"])
         sizes = state["sizes"]
     if parallel.rank() == 0:
         for name, size in sizes.items():

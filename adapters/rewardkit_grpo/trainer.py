@@ -14,6 +14,7 @@ import torch
 
 from rewardkit.advantages import Advantages, AdvantageStage
 from rewardkit.errors import ConfigError
+from rewardkit.noise import OnlineRates
 from rewardkit.reward import Reward
 from rewardkit_grpo import parallel
 from rewardkit_grpo.actor import Actor, Rollouts
@@ -29,7 +30,7 @@ from rewardkit_grpo.resume import restore_run, save_run
 from rewardkit_grpo.rows import LearnerReport, TrainRow
 from rewardkit_grpo.samplers import make_sampler
 from rewardkit_grpo.scoring import Scored, score_groups
-from rewardkit_grpo.stages import audit_corrections, make_stage
+from rewardkit_grpo.stages import correction_metrics, make_stage
 
 __all__ = ["Trainer", "train"]
 
@@ -83,7 +84,8 @@ class Trainer:
         stage: AdvantageStage | None = None,
     ) -> None:
         parallel.start()
-        _check_ranks(config)
+        self.stage = stage or make_stage(config)
+        _check_ranks(config, self.stage)
         self.reward, self.config = reward, config
         limit = config.max_prompt_tokens
         self.prompts = load_prompts(dataset, tokenizer, reward=reward, max_tokens=limit)
@@ -101,7 +103,6 @@ class Trainer:
         self.sampler = make_sampler(
             config, len(self.prompts), known if len(known) == len(self.prompts) else None
         )
-        self.stage = stage or make_stage(config)
         self.step = 0
         """Steps done."""
         self.history: list[Metrics] = []
@@ -152,7 +153,7 @@ class Trainer:
         return (
             reward_metrics(scored.result, advantages, rollouts.groups, rollouts.truncated)
             | report.means()
-            | audit_corrections(self.config, scored.result.scores, rollouts.groups, advantages)
+            | correction_metrics(self.stage, scored.result.scores, rollouts.groups, advantages)
             | {"learner/not_finite": float(failed), "learner/skipped_rows": report.skipped_rows}
             | {"learner/rate": self.config.learning_rate * self.learner.rate(self.learner.updates)}
             | {"entropy": rollouts.entropy, "reward/failed_groups": float(len(scored.errors))}
@@ -194,6 +195,7 @@ class Trainer:
             verdicts=scored.result.verdicts,
             weights=self.reward.weights,
             columns=columns_of(rollouts.prompts),
+            completions=rollouts.texts,
             lengths=rollouts.lengths,
             token_starts=lambda row: self.actor.token_starts(rollouts.completions[row]),
         )
@@ -257,7 +259,7 @@ class Trainer:
         self.sampler.observe([index for index, _ in pairs], [mean for _, mean in pairs])
 
 
-def _check_ranks(config: GRPOConfig) -> None:
+def _check_ranks(config: GRPOConfig, stage: AdvantageStage) -> None:
     ranks = parallel.world_size()
     if config.prompts_per_step % ranks:
         raise ConfigError(
@@ -267,4 +269,9 @@ def _check_ranks(config: GRPOConfig) -> None:
     if ranks > 1 and config.group_estimator in ("batch_z", "gdpo"):
         raise ConfigError(
             f"{config.group_estimator} needs the rewards of all completions in one process"
+        )
+    if ranks > 1 and isinstance(getattr(stage.estimator, "rates", None), OnlineRates):
+        raise ConfigError(
+            "rates that are measured on the way need all verdicts in one process: measure them "
+            "before, with an audit, and give the file as noise"
         )

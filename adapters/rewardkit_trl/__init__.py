@@ -159,6 +159,7 @@ def _rollouts(trainer: Any, matrix: Any, inputs: Any, completions: Any, ids: Any
     keys = [key for key in inputs[0] if key not in ("completion", "completion_ids")]
     shared: dict[str, Any] = {
         "columns": {key: gather([row[key] for row in inputs]) for key in keys},
+        "completions": gather(list(completions)),
         "lengths": [len(own) for own in ids],
         "token_starts": starts,
     }

@@ -35,10 +35,11 @@ class Coefficients(Protocol):
             groups: (B,) ids.
             context: what the trainer's adapter has, by name; take what you need and `**context`
                 for the rest. `components` and `verdicts`: as in `RewardResult`. `weights`: of the
-                components. `columns`: the samples' other columns, (B,) each. `lengths`: (B,) tokens
-                of each completion. `token_starts`: a function from a row to the position in the
-                completion's text at which each of its tokens begins. `audit`: True where the audit
-                asks with other rewards; a function that keeps a running figure does not add to it.
+                components. `columns`: the samples' other columns, (B,) each. `completions`: (B,)
+                as they were graded. `lengths`: (B,) tokens of each completion. `token_starts`: a
+                function from a row to the position in the completion's text at which each of its
+                tokens begins. `audit`: True where the audit asks with other rewards; a function
+                that keeps a running figure does not add to it.
         """
         ...
 

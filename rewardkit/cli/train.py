@@ -62,6 +62,7 @@ def train_grpo(
     chosen = read_config(config, _overrides(set_ or []))
     rows = load_rows(chosen.dataset)
     held_out = None if chosen.eval_dataset is None else load_rows(chosen.eval_dataset)
+    stage = chosen.make_stage()
     with chosen.reward.build() as reward:
         if check:
             check_references(reward, rows, where=str(chosen.dataset))
@@ -76,6 +77,7 @@ def train_grpo(
             rows,
             chosen.train,
             eval_dataset=held_out,
+            stage=stage,
             display=LiveDisplay(console, steps=chosen.train.steps),
         )
     folder = chosen.train.output_dir / "model"

@@ -7,12 +7,12 @@ from typing import Any
 
 from rewardkit.datasets.rows import look_up
 from rewardkit.errors import ConfigError, DataError
+from rewardkit.noise.strata import join_stratum
 from rewardkit.scoring.scored import ScoredColumns, find_scored_columns, read_scored
 
 __all__ = ["AuditRow", "ScoredRows", "read_scored_rows"]
 
 _MISSING = object()
-_JOIN = " / "
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def read_scored_rows(
         row_id = row[added.row_id]
         if row_id in found.rows:
             raise DataError(f"{path}: two rows have the id {row_id}; score the file again.")
-        stratum = _JOIN.join(_stratum(row, name, found.path) for name in by)
+        stratum = join_stratum(_stratum(row, name, found.path) for name in by)
         values = tuple(look_up(row, name) for name in keep)
         found.add(AuditRow(row_id, score >= accept_at, stratum, values))
     return found
@@ -102,8 +102,8 @@ def _scored(path: Path) -> Iterator[tuple[dict[str, Any], ScoredColumns]]:
         yield row, added
 
 
-def _stratum(row: Mapping[str, Any], name: str, path: Path) -> str:
+def _stratum(row: Mapping[str, Any], name: str, path: Path) -> object:
     value = look_up(row, name, _MISSING)
     if value is _MISSING:
         raise DataError(f"{path}: a row has no column {name!r} to stratify by.")
-    return str(value)
+    return value

@@ -34,6 +34,7 @@ from rewardkit.noise.latent import (
     capture_recapture,
     rates_without_labels,
 )
+from rewardkit.noise.online import OnlineRates
 from rewardkit.noise.pass_rate import prediction_powered_pass_rate, rogan_gladen
 from rewardkit.noise.planning import (
     AuditPlan,
@@ -44,6 +45,7 @@ from rewardkit.noise.planning import (
 from rewardkit.noise.pooling import Spread, measure_spread, pool_partially
 from rewardkit.noise.rates import Estimate, LogitEstimate, Rates, estimate_rates, logit_rates
 from rewardkit.noise.scaling import EmaScale
+from rewardkit.noise.stage import NoiseCorrection, StageScale
 from rewardkit.noise.steps import return_to_go, step_coefficients, token_coefficients
 
 __all__ = [
@@ -62,10 +64,13 @@ __all__ = [
     "IntervalMethod",
     "LatentRates",
     "LogitEstimate",
+    "NoiseCorrection",
+    "OnlineRates",
     "Rates",
     "Recapture",
     "Scale",
     "Spread",
+    "StageScale",
     "TwoSidedAudit",
     "audit",
     "backward_coefficients",

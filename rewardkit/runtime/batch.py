@@ -1,6 +1,7 @@
 """Grading a batch on all cores, with one verdict per row whatever a row does."""
 
 import pickle
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier, check_batch
 
 __all__ = ["verify_rows"]
+
+_PROBE_ROWS = 32
 
 _REASONS = {
     OutcomeStatus.TIMEOUT: Reason.TIMEOUT,
@@ -78,6 +81,7 @@ def verify_rows(
     pool: WorkerPool,
     row_timeout_s: float,
     inline_rows: int = 16,
+    inline_s: float = 0.0,
 ) -> list[Verdict]:
     """Returns `verifier.verify` of each row, in order, run on all the workers of `pool`.
 
@@ -95,6 +99,9 @@ def verify_rows(
         row_timeout_s: seconds for one row, past the verifier's own deadline: this one is the
             backstop.
         inline_rows: batches up to this size are graded here; 0 sends every batch to the pool.
+        inline_s: of a larger batch, rows are graded here as long as all of it would take no longer
+            than this by the rows so far: starting workers and carrying cheap rows to them would
+            cost more than it saves.
 
     Raises:
         InvalidReferenceError: the first row whose reference cannot be read.
@@ -105,11 +112,27 @@ def verify_rows(
     if len(rows) <= inline_rows:
         results = [_grade_here(verifier, *row) for row in rows]
     else:
-        results = _spread(verifier, rows, pool, row_timeout_s)
+        results = _grade_cheap(verifier, rows, inline_s)
+        results += _spread(verifier, rows[len(results) :], pool, row_timeout_s)
     for result in results:
         if isinstance(result, RewardkitError):
             raise result
     return [result for result in results if isinstance(result, Verdict)]
+
+
+def _grade_cheap(
+    verifier: Verifier, rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]], budget_s: float
+) -> list[Verdict | RewardkitError]:
+    """Returns the verdicts of the first rows: of all of them if they are cheap."""
+    results: list[Verdict | RewardkitError] = []
+    started = time.perf_counter()
+    while len(results) < len(rows):
+        # Not by the first probe alone: a batch may be sorted by length.
+        spent = time.perf_counter() - started
+        if spent * len(rows) > budget_s * max(len(results), _PROBE_ROWS // 2):
+            break
+        results += [_grade_here(verifier, *row) for row in rows[len(results) :][:_PROBE_ROWS]]
+    return results
 
 
 def _spread(
@@ -118,6 +141,8 @@ def _spread(
     pool: WorkerPool,
     row_timeout_s: float,
 ) -> list[Verdict | RewardkitError]:
+    if not rows:
+        return []
     packed = {i: data for i, row in enumerate(rows) if (data := _pack_row(row)) is not None}
     try:
         outcomes = pool.map(_Row(verifier), packed.values(), timeout_s=row_timeout_s)

@@ -104,15 +104,16 @@ class Session:
         self.post(request, wall_s=wall_s)
         return self.answer(wall_s=wall_s, max_bytes=max_bytes)
 
-    def post(self, request: bytes, *, wall_s: float) -> None:
-        """Sends one frame without waiting for its answer.
+    def post(self, *requests: bytes, wall_s: float) -> None:
+        """Sends frames without waiting for their answers.
 
         Args:
-            request: the frame's content.
-            wall_s: seconds that the program may take to read it.
+            requests: each frame's content.
+            wall_s: seconds that the program may take to read them.
         """
         deadline = time.monotonic() + wall_s
-        self._write(len(request).to_bytes(4, "little") + request, deadline)
+        frames = (len(request).to_bytes(4, "little") + request for request in requests)
+        self._write(b"".join(frames), deadline)
 
     def answer(self, *, wall_s: float, max_bytes: int, stretch: bool = True) -> bytes | None:
         """Returns the next frame that the program answers; arguments as for `exchange`.

@@ -37,6 +37,8 @@ class Rollouts:
     """By name of a component that is a verifier."""
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """The samples' other columns."""
+    completions: Sequence[Any] | None = None
+    """As they were graded; None where the trainer does not hand them on."""
     lengths: Sequence[int] | None = None
     """Tokens of each completion; None where the trainer takes one number a completion."""
     token_starts: Callable[[int], list[int]] | None = None
@@ -189,6 +191,7 @@ class Rollouts:
             weights=self.weights,
             verdicts=self.verdicts,
             columns=self.columns,
+            completions=self.completions,
             lengths=self.lengths,
             token_starts=self.token_starts,
             audit=audit,

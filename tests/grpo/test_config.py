@@ -14,9 +14,11 @@ needs("transformers")
 
 from rewardkit import Reward
 from rewardkit.errors import ConfigError, DataError
+from rewardkit.noise import Channel, Rates
 from rewardkit_grpo.config import GRPOConfig, checked
 from rewardkit_grpo.evaluation import pass_at_k
 from rewardkit_grpo.loading import ModelConfig, RewardConfig, load_model, read_config
+from rewardkit_grpo.stages import make_stage
 from tests.grpo.tiny import tiny_llama
 
 GOOD = """
@@ -35,6 +37,8 @@ train: {steps: 3, loss: dapo, eps_high: 0.28}
         ({"loss": "ppo"}, "there are grpo"),
         ({"loss": "pgbc", "estimator": "group_z"}, "would cancel"),
         ({"rho1": 0.2}, "only the losses pgbc and pgfc"),
+        ({"noise": "noise.json"}, "only the losses pgbc and pgfc"),
+        ({"loss": "pgbc", "noise": "noise.json", "rho0": 0.1}, "not both"),
         ({"loss": "cispo", "delta": 4.0}, "no use for it"),
         ({"eval_ks": [1, 8]}, "eval_samples of k or more"),
         ({"hit_rate_band": [0.9, 0.1]}, "low < high"),
@@ -89,6 +93,33 @@ def test_a_file_that_says_too_little_is_explained(tmp_path, text, error, message
         read_config(path)
     with pytest.raises(DataError, match="No such file"):
         read_config(tmp_path / "none.yaml")
+
+
+def test_a_judge_measures_the_rates_of_the_run(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "model: {path: nowhere}\ndataset: rows.jsonl\nreward: {verifier: math}\n"
+        "judge: {verifier: math, options: {mode: lenient}, share: 0.2, stratified_by: [source]}\n"
+        "train: {loss: pgbc, noise_scale: ema}\n"
+    )
+    rates = read_config(path).make_stage().estimator.rates
+    assert rates.judge.mode == "lenient"
+    assert (rates.share, rates.stratified_by) == (0.2, ("source",))
+    with pytest.raises(ConfigError, match="only the losses pgbc and pgfc"):
+        read_config(path, {"train.loss": "grpo"})
+    with pytest.raises(ConfigError, match="judge: it measures"):
+        read_config(path, {"train.rho1": "0.2"})
+
+
+def test_the_rates_of_a_run_can_come_from_a_file(tmp_path):
+    channel = Channel(Rates.exact(0.1, 0.2), {"x": Rates.exact(0.0, 0.2)}, stratified_by=("s",))
+    channel.save(tmp_path / "noise.json")
+    config = GRPOConfig(loss="pgfc", noise=tmp_path / "noise.json", noise_scale="j")
+    stage = make_stage(config)
+    values = stage([1.0, 0.0], ["a", "a"], columns={"s": ["x", "y"]}).values
+    assert values == pytest.approx([0.2 / 0.8, -0.8 / 0.7])
+    with pytest.raises(DataError, match="cannot be read"):
+        make_stage(GRPOConfig(loss="pgfc", noise=tmp_path / "none.json"))
 
 
 def test_a_reward_is_a_verifier_or_what_a_function_makes(tmp_path, monkeypatch):

@@ -10,12 +10,6 @@ torch = needs("torch")
 
 from rewardkit.errors import ConfigError
 from rewardkit_grpo.aggregation import StepTotals, token_weights
-from rewardkit_grpo.corrections import (
-    BackwardCorrection,
-    ForwardCorrection,
-    backward_rewards,
-    forward_weights,
-)
 from rewardkit_grpo.divergence import distillation_kl, kl_loss
 from rewardkit_grpo.losses import LOSSES, LossInputs, LossOptions, policy_loss
 from rewardkit_grpo.step_masks import step_confidence, step_selection_mask
@@ -163,38 +157,6 @@ def test_distillation_is_the_kl_over_the_vocabulary():
     assert float(distillation_kl(teacher, teacher).abs().max()) < 1e-12
     with pytest.raises(ConfigError, match="vocabulary"):
         distillation_kl(student, teacher[..., :5])
-
-
-def test_the_backward_correction_is_unbiased():
-    rho0, rho1 = 0.1, 0.25
-    right = (1 - rho1) * backward_rewards([1.0], rho0, rho1)[0]
-    right += rho1 * backward_rewards([0.0], rho0, rho1)[0]
-    wrong = rho0 * backward_rewards([1.0], rho0, rho1)[0]
-    wrong += (1 - rho0) * backward_rewards([0.0], rho0, rho1)[0]
-    assert right == pytest.approx(1.0)
-    assert wrong == pytest.approx(0.0)
-
-
-def test_the_forward_weights_have_mean_zero_on_right_and_minus_c_on_wrong():
-    rho0, rho1 = 0.1, 0.25
-    one, zero = (forward_weights([r], rho0, rho1)[0] for r in (1.0, 0.0))
-    assert (1 - rho1) * one + rho1 * zero == pytest.approx(0.0)
-    assert rho0 * one + (1 - rho0) * zero == pytest.approx(-(1 - rho0 - rho1))
-
-
-def test_a_moving_scale_is_no_groups_own_deviation():
-    correction = BackwardCorrection(0.1, 0.2, scale="ema", decay=0.5)
-    first = correction([1.0, 0.0], ["a", "a"])
-    assert first == pytest.approx([1.0, -1.0])
-    small = correction([0.6, 0.5], ["a", "a"])
-    assert abs(small[0]) < 0.3
-
-
-@pytest.mark.parametrize(("rho0", "rho1"), [(0.5, 0.45), (-0.1, 0.1), (0.2, 1.0)])
-def test_a_verifier_that_says_nothing_is_refused(rho0, rho1):
-    for correction in (BackwardCorrection, ForwardCorrection):
-        with pytest.raises(ConfigError, match="rho0"):
-            correction(rho0, rho1)
 
 
 def test_step_confidence_is_the_mean_of_its_tokens():

@@ -16,9 +16,10 @@ from tests._needs import needs
 torch = needs("torch")
 needs("transformers")
 
-from rewardkit import Reward
+from rewardkit import Reason, Reward, Verdict, Verifier
 from rewardkit.advantages import AdvantageStage
 from rewardkit.errors import ConfigError, DataError, InvalidReferenceError
+from rewardkit.noise import NoiseCorrection, OnlineRates
 from rewardkit.verifiers.math import MathVerifier
 from rewardkit_grpo.checkpoint import latest_checkpoint
 from rewardkit_grpo.demos.addition import addition_rows
@@ -27,6 +28,21 @@ from tests.grpo import runs
 from tests.grpo.runs import make_trainer, same, variety, weights
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+class RightDigit(Verifier):
+    """The truth of a tiny task: the first character is that of the reference."""
+
+    name = "right_digit"
+
+    def verify(self, completion, reference, /, **context):
+        right = str(completion)[:1] == reference[:1]
+        return Verdict(float(right), Reason.MATCH if right else Reason.MISMATCH)
+
+
+def sure(completions, /, **columns):
+    """0 or 1, which an untrained model gets about equally."""
+    return [float(len(set(text)) >= 3) for text in completions]
 
 
 def lines_of(path):
@@ -227,7 +243,7 @@ def test_zero_advantage_rows_are_left_out_and_change_nothing(tmp_path):
     "loss", ["bnpo", "dr_grpo", "dapo", "cispo", "rloo", "quatro", "pgbc", "pgfc"]
 )
 def test_every_loss_runs_over_several_updates(tmp_path, loss):
-    options = {"rho0": 0.1, "rho1": 0.2} if loss in ("pgbc", "pgfc") else {}
+    options = {"rho0": 0.1, "rho1": 0.2, "accept_at": 0.6} if loss in ("pgbc", "pgfc") else {}
     trainer = trained(tmp_path, loss=loss, minibatches=2, epochs=2, steps=2, **options)
     assert trainer.learner.updates == 8
     assert all(math.isfinite(m["loss"]) for m in trainer.history)
@@ -236,10 +252,28 @@ def test_every_loss_runs_over_several_updates(tmp_path, loss):
 
 
 def test_the_noisy_control_takes_the_same_path_with_rates_of_zero(tmp_path):
-    control = trained(tmp_path / "1", loss="pgbc", rho0=0.1, rho1=0.3, noisy_control=True, steps=1)
+    options = {"loss": "pgbc", "rho0": 0.1, "rho1": 0.3, "steps": 1}
+    control = trained(tmp_path / "1", reward=Reward({"sure": sure}), noisy_control=True, **options)
     assert control.history[0]["audit/difference_max"] < 1e-12
-    acting = trained(tmp_path / "2", loss="pgbc", rho0=0.1, rho1=0.3, steps=1)
+    acting = trained(tmp_path / "2", reward=Reward({"sure": sure}), **options)
     assert acting.history[0]["audit/difference_mean"] > 0
+
+
+def online_stage():
+    rates = OnlineRates(RightDigit(), share=0.5, min_checks=2, seed=3)
+    return AdvantageStage(NoiseCorrection("backward", rates, scale="ema"))
+
+
+def test_rates_are_measured_on_the_way_and_a_resumed_run_has_them(tmp_path):
+    options = {"loss": "pgbc", "reward": Reward({"sure": sure})}
+    whole = trained(tmp_path / "whole", steps=4, stage=online_stage(), **options)
+    checks = [m["noise/checks"] for m in whole.history]
+    assert checks == sorted(checks)
+    assert 0 < checks[0] < 16
+    trained(tmp_path / "parts", steps=2, stage=online_stage(), **options)
+    resumed = trained(tmp_path / "parts", steps=4, stage=online_stage(), **options)
+    assert same(weights(whole), weights(resumed))
+    assert resumed.history[-1]["noise/checks"] == checks[-1]
 
 
 def test_the_kl_to_the_reference_starts_at_zero_and_pulls_back(tmp_path):

@@ -10,8 +10,8 @@ from tests._needs import needs
 torch = needs("torch")
 
 from rewardkit.advantages import AdvantageStage, compare_advantages, estimate_advantages
+from rewardkit.noise import Channel, NoiseCorrection, Rates
 from rewardkit_grpo.aggregation import StepTotals
-from rewardkit_grpo.corrections import BackwardCorrection, ForwardCorrection
 from rewardkit_grpo.divergence import kl_estimate, kl_loss
 from rewardkit_grpo.importance import importance_weights
 from rewardkit_grpo.losses import LOSSES, LossInputs, LossOptions, policy_loss
@@ -206,13 +206,20 @@ def test_20_a_masked_weight_leaves_out_what_is_above_the_bound():
 def test_23_a_correction_is_seen_to_act_and_a_cancelled_one_is_seen_not_to():
     rewards = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0]
     groups = ["a"] * 4 + ["b"] * 4
-    rates = [0.0] * 4 + [0.3] * 4  # two strata with rates of their own
+    channel = Channel(
+        Rates.exact(0.1, 0.1),
+        {"sure": Rates.exact(0.0, 0.0), "poor": Rates.exact(0.3, 0.3)},
+        stratified_by=("source",),
+    )
+    columns = {"source": ["sure"] * 4 + ["poor"] * 4}
     plain = AdvantageStage("leave_one_out")(rewards, groups)
-    corrected = AdvantageStage(BackwardCorrection(rates, rates))(rewards, groups)
+    corrected = AdvantageStage(NoiseCorrection("backward", channel))(
+        rewards, groups, columns=columns
+    )
     difference = compare_advantages(corrected, plain)
     assert difference.mean > 0.1
     assert difference.cosine < 0.999
-    forward = AdvantageStage(ForwardCorrection(0.0, 0.3))(rewards, groups)
+    forward = AdvantageStage(NoiseCorrection("forward", Rates.exact(0.0, 0.3)))(rewards, groups)
     assert compare_advantages(forward, plain).cosine < 0.999
     noisy = estimate_advantages(rewards, groups, estimator="group_z", eps=0)
     affine = [(r - 0.1) / 0.6 for r in rewards]

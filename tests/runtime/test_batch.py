@@ -30,6 +30,7 @@ def grade(
     contexts: list[dict[str, Any]] | None = None,
     row_timeout_s: float = LIMIT_S,
     inline_rows: int = 0,
+    inline_s: float = 0.0,
 ) -> list[Verdict]:
     return verify_rows(
         verifier or Echo(),
@@ -39,6 +40,7 @@ def grade(
         pool=pool,
         row_timeout_s=row_timeout_s,
         inline_rows=inline_rows,
+        inline_s=inline_s,
     )
 
 
@@ -96,6 +98,16 @@ def test_a_small_batch_is_graded_here(pool: WorkerPool) -> None:
     there = grade(pool, ["pid"] * 4, inline_rows=3)
     assert {verdict.answer for verdict in here} == {str(os.getpid())}
     assert str(os.getpid()) not in {verdict.answer for verdict in there}
+
+
+def test_cheap_rows_are_graded_here_and_dear_ones_go_to_the_pool(pool: WorkerPool) -> None:
+    here = {str(os.getpid())}
+    cheap = grade(pool, ["pid"] * 2000, inline_s=60.0)
+    assert {verdict.answer for verdict in cheap} == here
+    # Thirty-two rows of 10 ms say that the rest would take too long.
+    dear = grade(pool, ["slow"] * 32 + ["pid"] * 300, inline_s=0.5)
+    assert here.isdisjoint(verdict.answer for verdict in dear[32:])
+    assert [v.score for v in dear] == [0.0] * 32 + [1.0] * 300
 
 
 def test_a_pool_of_one_worker_contains_its_rows_too() -> None:

@@ -3,7 +3,9 @@
 Tiers from the cheapest to the dearest, each says yes, no, or passes on.
 """
 
+import itertools
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rewardkit.verdict import Reason
@@ -37,7 +39,7 @@ from rewardkit.verifiers.math._reference import (
     same_words,
     squeeze,
 )
-from rewardkit.verifiers.math._rewrite import free_symbols, walk
+from rewardkit.verifiers.math._rewrite import free_symbols, rebuild, walk
 from rewardkit.verifiers.math._rules_values import is_unevaluated
 from rewardkit.verifiers.math._scalar import Scalar, compare_scalars, is_literal
 from rewardkit.verifiers.math._text_forms import (
@@ -156,7 +158,11 @@ def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: st
         map(_BARE_WORD.fullmatch, (canonical, reference.canonical))
     ):
         return _mismatch("words", "other letters")
-    if _PLACEHOLDER.match(plain) and not (reference.kind == "math" and means_empty(plain)):
+    if (
+        _PLACEHOLDER.match(plain)
+        and not (reference.kind == "math" and means_empty(plain))
+        and not (reference.kind == "text" and normal_text(plain) == reference.value)
+    ):
         return Judgement(different("guard", "a placeholder is no answer"), Reason.NO_ANSWER)
     if reference.kind == "opaque":
         return Judgement(
@@ -244,18 +250,17 @@ def _judge_math(
         return problem
     best: Decision | None = None
     comparer = Comparer(compare, reference.tolerance, reference.scalars)
-    for wanted in reference.readings:
-        for node in nodes:
-            if is_unevaluated(wanted, node) or _restates(wanted, node, cleaned, task):
-                return Judgement(different("guard", "the task, not its value"), Reason.UNEVALUATED)
-            try:
-                decision = comparer.compare(wanted, node)
-            except TooLargeError as error:
-                decision = oversized(str(error))
-            if decision:
-                return Judgement(decision, Reason.MATCH)
-            if best is None or (best.same is False and decision.same is None):
-                best = decision
+    for wanted, node in _pairs(reference.readings, nodes):
+        if is_unevaluated(wanted, node) or _restates(wanted, node, cleaned, task):
+            return Judgement(different("guard", "the task, not its value"), Reason.UNEVALUATED)
+        try:
+            decision = comparer.compare(wanted, node)
+        except TooLargeError as error:
+            decision = oversized(str(error))
+        if decision:
+            return Judgement(decision, Reason.MATCH)
+        if best is None or (best.same is False and decision.same is None):
+            best = decision
     if best is not None and best.too_large:
         return Judgement(different("guard", best.why), Reason.SIZE_LIMIT)
     if best is None or best.same is None:
@@ -263,6 +268,28 @@ def _judge_math(
         decision = best if best is not None else undecided("structure")
         return Judgement(decision, Reason.UNPROVED, open=open_)
     return Judgement(best, Reason.MISMATCH)
+
+
+def _pairs(readings: Sequence[Node], nodes: Sequence[Node]) -> Iterator[tuple[Node, Node]]:
+    """Yields each reading of a reference with each of the answer.
+
+    A log without a base is natural in analysis and decimal elsewhere: on both sides the one, or on
+    both the other.
+    """
+    yield from itertools.product(readings, nodes)
+    if any(_has_bare_log(node) for node in (*readings, *nodes)):
+        yield from itertools.product(map(_decimal_logs, readings), map(_decimal_logs, nodes))
+
+
+def _has_bare_log(node: Node) -> bool:
+    return any(isinstance(part, Call) and part.name == "log" for part in walk(node))
+
+
+def _decimal_logs(node: Node) -> Node:
+    node = rebuild(node, _decimal_logs)
+    if isinstance(node, Call) and node.name == "log":
+        return Call("logb", (node.args[0], Num(10)))
+    return node
 
 
 def _is_symbolic(wanted: Node, node: Node) -> bool:

@@ -335,7 +335,7 @@ def _scan_prefixed(text: str, at: int) -> tuple[Node, int] | None:
     return BaseNum(digits.upper().lstrip("0") or "0", base), found.end()
 
 
-_OPERATORS = frozenset("+-*/^_=<>()[]{}|,;:!&'.%$€£¥₹")
+_OPERATORS = frozenset("+-*/^_=<>()[]{}|,;:!&'.%$€£¥₹¢")
 _PAIRS: dict[str, tuple[tuple[str, str], ...]] = {
     "*": (("**", "^"),),
     "<": (("<=", "leq"),),

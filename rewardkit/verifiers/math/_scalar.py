@@ -63,6 +63,8 @@ _NOISE = 10.0 ** (8 - DIGITS)
 """A value below this may be a zero that rounding blurred; more digits tell."""
 _CLOSE = 10.0 ** (18 - DIGITS)
 _LOOSE = 1e-10
+_SPARE = range(6, 12)
+"""Sample points of either sign, for roots and logarithms that are real at few others."""
 _CONFIRM_DIGITS = (150, 400, 1_000, 3_000)
 """Digits of the second look at equal values: the first that shows the digits after the point."""
 _INTEGER_NAMES = COUNTING_NAMES | frozenset("rlab")
@@ -413,7 +415,7 @@ def _points_for(reference: Scalar, answer: Scalar) -> tuple[int, ...]:
         return tuple(WHOLE) if whole else (*WHOLE, *SIGNED, *POSITIVE)
     if reference.folded or answer.folded:
         return (0, *SIGNED, 1, 2, *WHOLE)
-    return (0, 3, 1, 4, 2, 5, *WHOLE)
+    return (0, 3, 1, 4, 2, 5, *_SPARE, *WHOLE)
 
 
 def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> Decision:
@@ -421,9 +423,10 @@ def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> 
     wide = reference.complex_unit or answer.complex_unit
     constant = not reference.symbols and not answer.symbols
     whole = reference.stepwise or answer.stepwise or reference.counts or answer.counts
+    folded = reference.folded or answer.folded
     seen = 0
     for point in (0,) if constant else _points_for(reference, answer):
-        if seen >= 3 and point in WHOLE and not whole:
+        if seen >= 3 and not whole and (point in WHOLE or (point in _SPARE and not folded)):
             break
         try:
             left = reference.at(point)

@@ -44,6 +44,8 @@ __all__ = ["RealSet", "is_set_like", "real_set"]
 _TOLERANCE = 10.0 ** (14 - DIGITS)
 _GRID = [k / 4 + 0.0137 for k in range(-240, 240)]
 _FAR = 10**6
+_INTEGERS = (Const("Z"), Const("N"))
+_MOST_INTEGERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,23 @@ def _points(values: list[Any]) -> RealSet:
         if not kept or not _close(kept[-1], value):
             kept.append(value)
     return RealSet(tuple(kept), (True,) * len(kept), (False,) * (len(kept) + 1))
+
+
+def _integers_of(whole: RealSet, *, natural: bool) -> RealSet:
+    """Returns the integers in a bounded set."""
+    if natural:
+        if 0 in whole:
+            raise UnsupportedError("whether 0 is a natural number is open")
+        whole = _build([0, *whole.points], lambda x: x > 0 and x in whole)
+    if whole.between[0] or whole.between[-1]:
+        raise UnsupportedError("infinitely many integers")
+    if not whole.points:
+        return whole
+    low, high = int(whole.points[0]) - 1, int(whole.points[-1]) + 1
+    if high - low > _MOST_INTEGERS:
+        raise UnsupportedError("too many integers to list")
+    ctx = context()
+    return _points([ctx.mpf(n) for n in range(low, high + 1) if ctx.mpf(n) in whole])
 
 
 def is_set_like(node: Node) -> bool:
@@ -262,14 +281,24 @@ class _Builder:
         )
 
     def conditioned(self, body: Node, conditions: tuple[Node, ...]) -> RealSet:
-        sets = [self.build(body)] if not isinstance(body, Sym) else []
+        named = isinstance(body, Rel) and body.sides[-1] in _INTEGERS
+        sets = [] if named or isinstance(body, Sym) else [self.build(body)]
         for condition in conditions:
             if isinstance(condition, Sym) or (
                 isinstance(condition, Rel) and condition.sides[-1] == Const("R")
             ):
                 continue
+            if isinstance(condition, Rel) and condition.sides[-1] in _INTEGERS:
+                continue
             sets.append(self.build(condition))
-        return self.combine(sets, all) if sets else _line()
+        whole = self.combine(sets, all) if sets else _line()
+        kinds = [
+            c.sides[-1] for c in (body, *conditions) if isinstance(c, Rel) and c.ops == ("in",)
+        ]
+        for kind in kinds:
+            if kind in _INTEGERS:
+                whole = _integers_of(whole, natural=kind != Const("Z"))
+        return whole
 
     def solutions(self, node: Rel) -> RealSet:
         """Returns the solutions of a chain of relations in one variable."""

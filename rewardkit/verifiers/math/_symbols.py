@@ -156,7 +156,7 @@ FONT_COMMANDS = frozenset(
 )
 
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-SYMBOL_UNITS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
+SYMBOL_UNITS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "¢": "cent"}
 
 RELATIONS = {
     "=": "=",

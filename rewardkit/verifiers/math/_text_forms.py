@@ -412,7 +412,7 @@ def normal_text(plain: str) -> str:
 
 
 _LABEL = re.compile(
-    r"(?:\(\s*(?P<round>[a-h]|[ivx]{1,4}|\d)\s*\)|(?:^|(?<=[\s,;&]))(?P<bare>[a-h]|[ivx]{2,4}|\d)\s*[):]|"
+    r"(?:\(\s*(?P<round>[a-h]|[ivx]{1,4}|\d)\s*\)|(?:^|(?<=[\s,;&]))(?P<bare>[a-h]|[ivx]{1,4}(?=\s*\))|[ivx]{2,4}|\d)\s*[):]|"
     r"\b(?P<word>max(?:imum)?|min(?:imum)?|largest|smallest|greatest|least|mean|median|mode|range|area|perimeter|volume|sum|product|"
     r"width|length|height|average|radius|diameter|circumference|first|second|third|quotient|remainder|numerator|denominator|"
     r"slope|intercept|center|centre)\b)\s*(?:value|part)?\s*(?:is|=|:|of)?\s*",

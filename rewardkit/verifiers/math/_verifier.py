@@ -27,6 +27,8 @@ _LABEL = re.compile(r"\s*(?:\\text\s*\{\s*)?\(\w{1,4}\)")
 _TASK_CHARS = 4_000
 _ENGINE_SHARE = 0.4
 """The last tier's share of `timeout_s`; the rest is for starting its worker."""
+_INLINE_S = 0.5
+"""About what it costs to start the workers of a batch."""
 
 
 class MathVerifier(Verifier):
@@ -161,6 +163,7 @@ class MathVerifier(Verifier):
             pool=self._rows,
             row_timeout_s=30.0,
             inline_rows=128,
+            inline_s=_INLINE_S,
         )
         graded = dict(zip(rows, self._settle(rows, verdicts), strict=True))
         return [graded[key] for key in keys]

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from rewardkit.verifiers.prolog.audit import Literal, Report
 from rewardkit.verifiers.prolog.engine import Engine, Talk
 from rewardkit.verifiers.prolog.reading import read_answers, read_rows
-from rewardkit.verifiers.prolog.terms import Term, numbers_equal, same
+from rewardkit.verifiers.prolog.terms import Term, as_number, numbers_equal, same
 
 __all__ = ["perturb"]
 
@@ -198,6 +198,8 @@ def _follows(result: _Result, value: Term) -> bool:
 
 
 def _is(term: Term, value: Term) -> bool:
-    if isinstance(term, int | float) and isinstance(value, int | float):
-        return numbers_equal(term, value)
+    # '49' turned into 49 is 49 all the same.
+    one, other = as_number(term), as_number(value)
+    if one is not None and other is not None:
+        return numbers_equal(one, other)
     return same(term, value)

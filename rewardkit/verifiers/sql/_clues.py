@@ -1,7 +1,7 @@
 """What queries say about interesting data: their constants, and which columns they compare."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -78,12 +78,13 @@ def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
     """
     if tree is None:
         return Clues()
-    names = _Names(tree, columns)
+    nodes = list(tree.walk())
+    names = _Names(nodes, columns)
     by_column: set[tuple[str, Constant]] = set()
     loose: set[Constant] = set()
     counts: set[int] = set()
     wanted: set[tuple[str, Constant]] = set()
-    for node, value in _constants(tree, columns):
+    for node, value in _constants(nodes, columns):
         if len(by_column) + len(loose) > _MAX_CONSTANTS:
             break
         place = _comparison(node)
@@ -99,7 +100,7 @@ def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
         frozenset(by_column),
         frozenset(loose),
         frozenset(counts),
-        _read_links(tree, names),
+        _read_links(nodes, names),
         frozenset(wanted),
     )
 
@@ -118,8 +119,12 @@ def read_checks(ddl: str, columns: frozenset[str]) -> Clues:
     return Clues(by_column=found.by_column)
 
 
-def _constants(tree: exp.Expr, columns: frozenset[str]) -> Iterable[tuple[exp.Expr, Constant]]:
-    for node in tree.find_all(exp.Literal, exp.Column):
+def _constants(
+    nodes: Sequence[exp.Expr], columns: frozenset[str]
+) -> Iterable[tuple[exp.Expr, Constant]]:
+    for node in nodes:
+        if not isinstance(node, exp.Literal | exp.Column):
+            continue
         if isinstance(node, exp.Column):
             quoted = isinstance(node.this, exp.Identifier) and node.this.quoted and not node.table
             if quoted and node.name.lower() not in columns:
@@ -196,14 +201,14 @@ def _counts_rows(node: exp.Expr, place: exp.Expr | None) -> bool:
 class _Names:
     """The schema's columns behind the names of a query."""
 
-    def __init__(self, tree: exp.Expr, columns: frozenset[str]) -> None:
+    def __init__(self, nodes: Sequence[exp.Expr], columns: frozenset[str]) -> None:
         self._columns = columns
         self._behind: dict[str, set[str]] = {}
-        for cte in tree.find_all(exp.CTE):
+        for cte in (node for node in nodes if isinstance(node, exp.CTE)):
             for query in cte.this.find_all(exp.Select):
                 for name, output in zip(cte.alias_column_names, query.expressions, strict=False):
                     self._note(name, output)
-        for output in tree.find_all(exp.Alias):
+        for output in (node for node in nodes if isinstance(node, exp.Alias)):
             self._note(output.alias, output.this)
 
     def _note(self, name: str, output: exp.Expr) -> None:
@@ -221,9 +226,11 @@ class _Names:
         return found
 
 
-def _read_links(tree: exp.Expr, names: _Names) -> frozenset[tuple[str, str]]:
+def _read_links(nodes: Sequence[exp.Expr], names: _Names) -> frozenset[tuple[str, str]]:
     links: set[tuple[str, str]] = set()
-    for node in tree.find_all(*_COMPARISONS):
+    for node in nodes:
+        if not isinstance(node, _COMPARISONS):
+            continue
         met = sorted(names.within(node))[:4]
         links |= {(a, b) for i, a in enumerate(met) for b in met[i + 1 :]}
     return frozenset(links)

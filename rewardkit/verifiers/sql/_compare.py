@@ -92,6 +92,9 @@ def contains(whole: Sequence[Row], part: Sequence[Row], tolerance: float) -> boo
         part: rows of the same width.
         tolerance: as in `equal_values`.
     """
+    if len(whole) == len(part) and list(whole) == list(part):
+        # Most right predictions: Python's equality of plain values is never laxer than ours.
+        return True
     missing = Counter(map(_row_key, part))
     missing.subtract(Counter(map(_row_key, whole)))
     if not any(count > 0 for count in missing.values()):

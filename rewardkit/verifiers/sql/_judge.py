@@ -10,7 +10,7 @@ from rewardkit.verifiers.sql._guard import Query, parse_query
 from rewardkit.verifiers.sql._partial import Credit, credit, efficiency
 from rewardkit.verifiers.sql._prepare import Prepared, forget, prepare
 from rewardkit.verifiers.sql._settings import Settings
-from rewardkit.verifiers.sql._signals import find_signals, tables_of
+from rewardkit.verifiers.sql._signals import find_signals
 from rewardkit.verifiers.sql._trial import Failure, Trial
 from rewardkit.verifiers.sql._witness import find_witness
 from rewardkit.verifiers.sql.compat import RULES
@@ -88,14 +88,14 @@ def grade(task: Task, sql: str, settings: Settings) -> Verdict:
         return verdict_of("reference_fails", "reference", error.message, score=None)
     if settings.compat is not None:
         return _by_rule(prepared, query, settings, settings.compat)
-    tree = prepared.references[0].tree if prepared.references else None
     schema = prepared.engine.schema
-    signals = find_signals(query, schema, tree)
+    reads = prepared.reads
+    signals = find_signals(query, schema, reads)
     if not prepared.references and "constants_only" in signals:
         return verdict_of("constants_only", "guard", "no table is read", signals=signals)
     trial = Trial(prepared, query, settings)
     failure = trial.failure()
-    if trial.tables is not None and tree is not None and tables_of(tree, schema) - trial.tables:
+    if trial.tables is not None and reads is not None and reads.tables - trial.tables:
         # The engine knows better what is read: a table may be named and never looked at.
         signals = list(dict.fromkeys([*signals, "table_not_read"]))
     if failure is None:

@@ -10,7 +10,7 @@ from rewardkit.verifiers.sql._compare import exact_key
 from rewardkit.verifiers.sql._engines.base import Result
 from rewardkit.verifiers.sql._results import Expected
 from rewardkit.verifiers.sql._schema import Schema
-from rewardkit.verifiers.sql._signals import tables_of
+from rewardkit.verifiers.sql._signals import Reads
 
 __all__ = ["Credit", "clause_f1", "credit", "efficiency", "linking_f1", "row_f1"]
 
@@ -68,7 +68,7 @@ def linking_f1(tree: exp.Expr, reference: exp.Expr, schema: Schema) -> float:
 
 
 def _links(tree: exp.Expr, schema: Schema) -> set[str]:
-    tables = tables_of(tree, schema)
+    tables = Reads.of(tree, schema).tables
     aliases = {t.alias_or_name.lower(): t.name.lower() for t in tree.find_all(exp.Table)}
     columns: set[str] = set()
     for column in tree.find_all(exp.Column):

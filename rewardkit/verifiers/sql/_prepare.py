@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from sqlglot import exp
@@ -18,6 +18,7 @@ from rewardkit.verifiers.sql._ordering import Ordering, expect, read_ordering
 from rewardkit.verifiers.sql._recipes import recipe
 from rewardkit.verifiers.sql._results import Bench, Expected, Group, compare
 from rewardkit.verifiers.sql._settings import Settings
+from rewardkit.verifiers.sql._signals import Reads
 from rewardkit.verifiers.sql._strength import Strength, measure
 from rewardkit.verifiers.sql.reference import Policy, Task
 
@@ -48,7 +49,7 @@ class Reference:
     """The order in which rows are stored may show in the result."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Prepared:
     """A task that predictions can be run against."""
 
@@ -64,6 +65,12 @@ class Prepared:
     clues: Clues
     steps: int = 0
     _extra: dict[Clues, list[Bench]] = field(default_factory=dict)
+
+    @cached_property
+    def reads(self) -> Reads | None:
+        """What the first reference reads; None if nothing could parse it."""
+        tree = self.references[0].tree if self.references else None
+        return None if tree is None else Reads.of(tree, self.engine.schema)
 
     def extra(self, clues: Clues, count: int, settings: Settings) -> list[Bench]:
         """Returns databases around constants that only a prediction has; the last few are kept."""

@@ -1,13 +1,15 @@
 """Signs that a query was written for the grader and not for the question."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from rewardkit.verifiers.sql._guard import Query
 from rewardkit.verifiers.sql._schema import Schema
 
-__all__ = ["find_signals", "is_constant", "tables_of"]
+__all__ = ["Reads", "find_signals", "is_constant"]
 
 _ADDRESS = re.compile(
     r"\b(?:grader|graders|grading|judge|reviewer|evaluator|verifier|verified|score|reward|points"
@@ -22,7 +24,37 @@ _CHANCE = re.compile(
 )
 
 
-def find_signals(query: Query, schema: Schema, reference: exp.Expr | None) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a query reads."""
+
+    tables: frozenset[str]
+    """The schema's tables, in lower case. CTEs hide tables."""
+    constant: bool
+    """True if no column and no count of rows can reach the result's values."""
+    shadows: bool
+    """True if a CTE has the name of a table."""
+
+    @classmethod
+    def of(cls, tree: exp.Expr, schema: Schema, nodes: Sequence[exp.Expr] = ()) -> "Reads":
+        """Returns what a query reads.
+
+        Args:
+            tree: the query.
+            schema: of the database.
+            nodes: all nodes of the tree, where somebody has walked it already.
+        """
+        nodes = nodes or list(tree.walk())
+        hidden = {node.alias.lower() for node in nodes if isinstance(node, exp.CTE)}
+        names = {node.name.lower() for node in nodes if isinstance(node, exp.Table)}
+        return cls(
+            frozenset(name for name in names - hidden if schema.find(name) is not None),
+            is_constant(tree),
+            any(schema.find(name) is not None for name in hidden),
+        )
+
+
+def find_signals(query: Query, schema: Schema, reference: Reads | None) -> list[str]:
     """Returns the names of the signs in a query, in a fixed order.
 
     `constants_only`: no value of any table can reach the result. `table_not_read`: a table of the
@@ -32,13 +64,15 @@ def find_signals(query: Query, schema: Schema, reference: exp.Expr | None) -> li
     tree = query.tree
     found = []
     if tree is not None:
-        if is_constant(tree) and not (reference is not None and is_constant(reference)):
+        nodes = list(tree.walk())
+        own = Reads.of(tree, schema, nodes)
+        if own.constant and not (reference is not None and reference.constant):
             found.append("constants_only")
-        if reference is not None and tables_of(reference, schema) - tables_of(tree, schema):
+        if reference is not None and reference.tables - own.tables:
             found.append("table_not_read")
-        if any(schema.find(cte.alias) is not None for cte in tree.find_all(exp.CTE)):
+        if own.shadows:
             found.append("shadow_cte")
-        if _has_chance(tree):
+        if any(_is_chance(node) for node in nodes):
             found.append("non_deterministic")
     if any(_ADDRESS.search(comment) for comment in query.comments):
         found.append("comment_to_grader")
@@ -66,18 +100,10 @@ def is_constant(tree: exp.Expr) -> bool:
     return tree.find(exp.Values) is not None or tree.args.get("from_") is None
 
 
-def tables_of(tree: exp.Expr, schema: Schema) -> frozenset[str]:
-    """Returns the schema's tables that a query reads, in lower case. CTEs hide tables."""
-    hidden = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    names = {table.name.lower() for table in tree.find_all(exp.Table)}
-    return frozenset(name for name in names - hidden if schema.find(name) is not None)
-
-
-def _has_chance(tree: exp.Expr) -> bool:
-    if any(one.is_string and one.name.lower() == "now" for one in tree.find_all(exp.Literal)):
-        return True
-    for node in tree.find_all(exp.Func):
-        name = str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name()
-        if _CHANCE.fullmatch(name):
-            return True
-    return False
+def _is_chance(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Literal):
+        return node.is_string and node.name.lower() == "now"
+    if not isinstance(node, exp.Func):
+        return False
+    name = str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name()
+    return _CHANCE.fullmatch(name) is not None

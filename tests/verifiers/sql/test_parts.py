@@ -13,7 +13,7 @@ from rewardkit.verifiers.sql._mutants import mutate
 from rewardkit.verifiers.sql._ordering import expect, read_ordering
 from rewardkit.verifiers.sql._partial import clause_f1, efficiency, linking_f1, row_f1
 from rewardkit.verifiers.sql._results import compare, find_columns
-from rewardkit.verifiers.sql._signals import find_signals
+from rewardkit.verifiers.sql._signals import Reads, find_signals
 from rewardkit.verifiers.sql._witness import shrink
 from rewardkit.verifiers.sql.reference import Policy
 
@@ -175,7 +175,8 @@ def test_a_witness_shrinks_to_the_rows_that_matter(engine):
 
 def signals(sql, reference="SELECT b FROM t"):
     engine = SqliteEngine(schema=DDL, rows=ROWS)
-    return find_signals(parse_query(sql, "sqlite", True), engine.schema, tree(reference))
+    reads = Reads.of(tree(reference), engine.schema)
+    return find_signals(parse_query(sql, "sqlite", True), engine.schema, reads)
 
 
 @pytest.mark.parametrize(
