@@ -33,7 +33,7 @@ LAYERS = [
         "advantages",
         "shaping",
     },
-    {"scoring", "shapes"},
+    {"scoring", "shapes", "process"},
     {"labels"},
     {"report"},
     {"serve"},

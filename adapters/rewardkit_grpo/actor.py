@@ -3,10 +3,12 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
 from rewardkit.errors import ConfigError
+from rewardkit.shapes import token_starts
 from rewardkit_grpo import parallel
 from rewardkit_grpo.config import GRPOConfig
 from rewardkit_grpo.data import Prompt, Tokenizer
@@ -115,6 +117,10 @@ class Actor:
             sum(map(sum, found.entropies)) / sum(map(len, found.completions)),
             found.truncated,
         )
+
+    def token_starts(self, completion: Sequence[int]) -> list[int]:
+        """Returns where each token of a completion begins in its text, in characters."""
+        return token_starts(completion, partial(self.tokenizer.decode, skip_special_tokens=True))
 
     def _text(self, completion: Sequence[int]) -> str:
         kept = [token for token in completion if token not in self.eos_ids]

@@ -205,6 +205,7 @@ class Trainer:
             columns=columns_of(rollouts.prompts),
             completions=rollouts.texts,
             lengths=rollouts.lengths,
+            token_starts=lambda row: self.actor.token_starts(rollouts.completions[row]),
         )
 
     def learn(self, rollouts: Rollouts, advantages: Advantages) -> tuple[LearnerReport, bool]:

@@ -16,7 +16,7 @@ __all__ = [
     "standard_deviation",
 ]
 
-Estimator: TypeAlias = Literal["none", "mean", "leave_one_out", "group_z", "batch_z", "gdpo"]
+Estimator: TypeAlias = Literal["none", "mean", "leave_one_out", "group_z", "batch_z", "mad", "gdpo"]
 """How a baseline and a scale are taken from the rewards."""
 
 StdKind: TypeAlias = Literal["sample", "population"]
@@ -63,6 +63,8 @@ def estimate_advantages(
       (Kool et al. 2019; RLOO, arXiv:2402.14740).
     - `group_z`: (r - m) / (s + eps) (GRPO, arXiv:2402.03300, section 4.1.2).
     - `batch_z`: (r - m) / (S + eps) (arXiv:2508.08221).
+    - `mad`: (r - m) / (d + eps), d the mean absolute deviation of the group from m. The median one
+      would be 0 in a group of 0s and 1s with an uneven count of each.
     - `gdpo`: the weighted sum over the components of each one's `group_z`, and the z-score of that
       over the batch (arXiv:2601.05242).
 
@@ -173,6 +175,7 @@ def _grouped(
                 "leave_one_out": (len(own) - 1) / len(own),
                 "group_z": standard_deviation(own, std) + eps,
                 "batch_z": batch_std + eps,
+                "mad": math.fsum(abs(value) for value in centred) / len(own) + eps,
             }.get(estimator, 1.0)
         for row, value in zip(rows, centred, strict=True):
             values[row] = value / scale
