@@ -12,7 +12,6 @@ from rewardkit.errors import ConfigError
 from rewardkit_grpo.aggregation import StepTotals, token_weights
 from rewardkit_grpo.divergence import distillation_kl, kl_loss
 from rewardkit_grpo.losses import LOSSES, LossInputs, LossOptions, policy_loss
-from rewardkit_grpo.step_masks import step_confidence, step_selection_mask
 from rewardkit_grpo.trust_region import trust_region_multiplier, trust_region_multipliers
 
 OPTIONS = LossOptions(eps_low=0.2, eps_high=0.28, delta=3.0, ratio_max=1.5)
@@ -157,20 +156,6 @@ def test_distillation_is_the_kl_over_the_vocabulary():
     assert float(distillation_kl(teacher, teacher).abs().max()) < 1e-12
     with pytest.raises(ConfigError, match="vocabulary"):
         distillation_kl(student, teacher[..., :5])
-
-
-def test_step_confidence_is_the_mean_of_its_tokens():
-    logps = torch.tensor([[-1.0, -3.0, -0.5, -9.0]])
-    steps = torch.tensor([[0, 0, 1, -1]])
-    assert step_confidence(logps, steps)[0].tolist() == [-2.0, -2.0, -0.5, 0.0]
-
-
-def test_unsure_steps_of_right_and_sure_steps_of_failed_rollouts_are_left_out():
-    logps = torch.tensor([[-1.0, -3.0, -0.5, -0.1], [-1.0, -3.0, -0.5, -0.1]])
-    steps = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 3]])
-    mask = step_selection_mask(logps, steps, torch.tensor([True, False]), share=0.25)
-    assert mask.tolist() == [[1, 0, 1, 1], [1, 1, 1, 0]]
-    assert step_selection_mask(logps, steps, torch.tensor([True, False]), share=0.2).min() == 1
 
 
 def test_weights_of_the_means_add_up_to_one():
