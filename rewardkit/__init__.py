@@ -15,7 +15,9 @@ from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
+    from rewardkit.verifiers.choice import ChoiceVerifier
     from rewardkit.verifiers.code import CodeVerifier
+    from rewardkit.verifiers.judge import JudgeVerifier
     from rewardkit.verifiers.kb import KbVerifier, QaVerifier
     from rewardkit.verifiers.math import MathVerifier
     from rewardkit.verifiers.prolog import PrologVerifier
@@ -23,10 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerPolicy",
+    "ChoiceVerifier",
     "CodeVerifier",
     "Completion",
     "Gate",
     "Json",
+    "JudgeVerifier",
     "KbVerifier",
     "MathVerifier",
     "PrologVerifier",
@@ -46,7 +50,9 @@ __all__ = [
 
 # A verifier brings what it grades with; nobody waits for those that they do not name.
 _VERIFIERS = {
+    "ChoiceVerifier": "choice",
     "CodeVerifier": "code",
+    "JudgeVerifier": "judge",
     "KbVerifier": "kb",
     "MathVerifier": "math",
     "PrologVerifier": "prolog",

@@ -25,7 +25,9 @@ __all__ = [
 ]
 
 VERIFIERS: Mapping[str, str] = {
+    "choice": "rewardkit.verifiers.choice:ChoiceVerifier",
     "code": "rewardkit.verifiers.code:CodeVerifier",
+    "judge": "rewardkit.verifiers.judge:JudgeVerifier",
     "kb": "rewardkit.verifiers.kb:KbVerifier",
     "math": "rewardkit.verifiers.math:MathVerifier",
     "qa": "rewardkit.verifiers.kb:QaVerifier",
@@ -125,11 +127,12 @@ def make_verifier(name: str, **options: object) -> Verifier:
 
 
 def effective_options(name: str, options: Mapping[str, object]) -> dict[str, Json]:
-    """Returns every option with its value, given or default, as plain JSON data.
+    """Returns every option but keys with its value, given or default, as plain JSON data.
 
     Two verifiers of one name and equal effective options give the same verdicts.
     """
     values = {option.name: option.default for option in list_options(name)} | dict(options)
+    values.pop("api_key", None)  # decides no verdict, and must not be written down
     return {key: _plain(value) for key, value in sorted(values.items())}
 
 
