@@ -51,7 +51,7 @@ def normalise_option(text: str) -> str:
     'the eiffel tower'
     """
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(re.findall(r"[^\W_]+|[-+]?[.\d]+|[<>=±%°]", plain))
+    return " ".join(re.findall(r"[-+]?\d+(?:[.,]\d+)*|[^\W_]+|[<>=±%°]", plain))
 
 
 def read_choice(text: str, choices: Mapping[str, str], *, several: bool = False) -> Chosen:

@@ -5,6 +5,7 @@ A client lives in one event loop. Nothing below it retries, and nothing above it
 
 import asyncio
 import random
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from rewardkit.verifiers.judge.settings import check_range
 from rewardkit.verifiers.judge.usage import Usage
 
 if TYPE_CHECKING:
+    import httpx
     from tenacity import RetryCallState
 
 __all__ = ["Asked", "ClientSettings", "Deadline", "JudgeClient"]
@@ -82,8 +84,6 @@ class JudgeClient:
     """Asks queries; made and used inside one event loop."""
 
     def __init__(self, settings: ClientSettings, usage: Usage) -> None:
-        import httpx
-
         self._settings = settings
         self._usage = usage
         self._slots = Slots(settings.concurrency)
@@ -92,18 +92,31 @@ class JudgeClient:
         self._cache = None if settings.cache is None else ReplyCache(settings.cache)
         self._under_way: dict[str, asyncio.Task[CachedReply]] = {}
         self._structured = settings.structured != "off"
-        most = settings.concurrency
-        self._http = httpx.AsyncClient(
-            timeout=None,  # one clock for the whole exchange is kept by the endpoint
-            limits=httpx.Limits(max_connections=most, max_keepalive_connections=most),
-            # Proxies and .netrc of the environment do not get to see a key by accident.
-            trust_env=False,
-            proxy=settings.proxy,
-        )
+        self._clients: dict[int, httpx.AsyncClient] = {}
+        self._tls = ssl.create_default_context() if settings.endpoint.is_tls else False
+
+    def _client(self, slot: int) -> "httpx.AsyncClient":
+        """Returns the client of a slot.
+
+        Each has one connection: a pool of many is searched for every request, which at a hundred
+        connections takes longer than the request itself.
+        """
+        import httpx
+
+        if slot not in self._clients:
+            self._clients[slot] = httpx.AsyncClient(
+                timeout=None,  # one clock for the whole exchange is kept by the endpoint
+                verify=self._tls,
+                # Proxies and .netrc of the environment do not get to see a key by accident.
+                trust_env=False,
+                proxy=self._settings.proxy,
+            )
+        return self._clients[slot]
 
     async def close(self) -> None:
         """Closes connections and cache."""
-        await self._http.aclose()
+        for client in self._clients.values():
+            await client.aclose()
         if self._cache is not None:
             self._cache.close()
 
@@ -203,7 +216,7 @@ class JudgeClient:
     async def _attempt(
         self, body: Mapping[str, Json], deadline: "Deadline", *, is_retry: bool
     ) -> Reply:
-        await self._slots.acquire(is_retry=is_retry)
+        slot = await self._slots.acquire(is_retry=is_retry)
         try:
             await asyncio.sleep(self._rate.reserve(now=time.monotonic()))
             deadline.start()
@@ -214,18 +227,20 @@ class JudgeClient:
                     transient=True,
                     retry_after_s=pause,
                 )
-            return await self._exchange(body, deadline, is_retry=is_retry)
+            return await self._exchange(slot, body, deadline, is_retry=is_retry)
         finally:
-            self._slots.release()
+            self._slots.release(slot)
 
     async def _exchange(
-        self, body: Mapping[str, Json], deadline: "Deadline", *, is_retry: bool
+        self, slot: int, body: Mapping[str, Json], deadline: "Deadline", *, is_retry: bool
     ) -> Reply:
         self._usage.add("requests")
         self._usage.add("retries", int(is_retry))
         timeout_s = min(self._settings.request_timeout_s, deadline.left_s())
         try:
-            reply = await self._settings.endpoint.post(self._http, body, timeout_s=timeout_s)
+            reply = await self._settings.endpoint.post(
+                self._client(slot), body, timeout_s=timeout_s
+            )
         except RequestError as error:
             self._usage.add_failure(error.kind)
             if error.rejects_schema or error.kind == "http_429":

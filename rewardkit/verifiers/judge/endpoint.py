@@ -101,6 +101,11 @@ class Endpoint:
         """Where requests go."""
         return f"{self.base_url.rstrip('/')}/chat/completions"
 
+    @property
+    def is_tls(self) -> bool:
+        """True for https."""
+        return self.base_url.startswith("https:")
+
     async def post(
         self, client: "httpx.AsyncClient", body: Mapping[str, Json], *, timeout_s: float
     ) -> Reply:

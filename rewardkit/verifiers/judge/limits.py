@@ -12,35 +12,37 @@ class Slots:
     """At most so many requests in flight; a retry goes before those that have not begun.
 
     Without that, a retry in a batch of thousands would wait behind all of them, past its deadline.
+    A slot has a number from 0, so that what belongs to one, such as a connection, can be found.
     """
 
     def __init__(self, count: int) -> None:
-        self._free = count
-        self._waiting: tuple[deque[asyncio.Future[None]], ...] = (deque(), deque())
+        self._free = list(
+            range(count - 1, -1, -1)
+        )  # the one used last, and still warm, comes first
+        self._waiting: tuple[deque[asyncio.Future[int]], ...] = (deque(), deque())
 
-    async def acquire(self, *, is_retry: bool = False) -> None:
-        """Waits for a slot."""
-        if self._free > 0:
-            self._free -= 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async def acquire(self, *, is_retry: bool = False) -> int:
+        """Waits for a slot, and returns its number."""
+        if self._free:
+            return self._free.pop()
+        turn: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting[0 if is_retry else 1].append(turn)
         try:
-            await turn
+            return await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.release()  # the slot came together with the cancellation
+                self.release(turn.result())  # the slot came together with the cancellation
             raise
 
-    def release(self) -> None:
+    def release(self, slot: int) -> None:
         """Gives a slot to the next that waits."""
         for queue in self._waiting:
             while queue:
                 turn = queue.popleft()
                 if not turn.done():
-                    turn.set_result(None)
+                    turn.set_result(slot)
                     return
-        self._free += 1
+        self._free.append(slot)
 
 
 class RateLimit:

@@ -19,7 +19,7 @@ PARSER_VERSION = 1
 """Part of the key of every cached reply: a new parser does not take over old verdicts unread."""
 
 _MAX_CHARS = 200_000
-_MAX_STARTS = 64
+_LINE = re.compile(r"[ \t>*_#`]*VERDICT-(?P<nonce>\w+)[ \t]*(?P<item>\w*)[ \t*_]*:(?P<value>.*)")
 _MARKS = " \t*_`\"'.。"
 
 
@@ -56,8 +56,8 @@ class _TwiceError(ValueError):
 def parse_reply(reply: Reply, query: Query, nonce: str) -> Answers | Trouble:
     r"""Returns the answers of a reply, or why it has none.
 
-    A JSON object that is the whole reply or stands at its end is read first, then the marked lines
-    at its end; of several lines for one item the last counts.
+    The marked lines at the end of a reply are read, and where it ends in none, the JSON object that
+    is the whole of it. Of several lines for one item the last counts.
 
     >>> query = Query("", {}, {"verdict": ("YES", "NO")})
     >>> parse_reply(Reply("VERDICT-ab: NO\nNo, wait.\nVERDICT-ab: YES"), query, "ab")
@@ -83,22 +83,31 @@ def parse_reply(reply: Reply, query: Query, nonce: str) -> Answers | Trouble:
 
 def _read_lines(text: str, query: Query, nonce: str) -> Answers | Trouble | None:
     """Returns what the marked lines say; None if the text does not end in one."""
-    line = re.compile(rf"[ \t>*_#`]*VERDICT-{re.escape(nonce)}[ \t]*(\w*)[ \t*_]*:(.*)")
-    lines = [line.fullmatch(one.strip()) for one in text.splitlines() if one.strip()]
-    if not lines or lines[-1] is None:
+    lines = [_LINE.fullmatch(one.strip()) for one in text.splitlines() if one.strip()]
+    if not lines or lines[-1] is None or lines[-1]["nonce"] != nonce:
         return None
     only = next(iter(query.items)) if len(query.items) == 1 else ""
-    said = {found[1] or only: found[2] for found in lines if found is not None}
+    own = [found for found in lines if found is not None and found["nonce"] == nonce]
+    said = {found["item"] or only: found["value"] for found in own}
     return _choose(said, query)
 
 
 def _read_json(text: str, query: Query) -> Answers | Trouble:
+    """Reads a reply that is one JSON object, and nothing beside it.
+
+    An object at the end of prose may be one that the judge quotes.
+    """
+    fenced = re.fullmatch(r"```(?:json)?\s*(.*?)\s*```", text, re.S)
+    text = fenced[1] if fenced else text
+    if not text.startswith("{"):
+        return _prose(text)
+    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
     try:
-        found = _last_object(text)
+        found = decoder.decode(text)
     except _TwiceError:
         return Trouble.TWO_VERDICTS
-    if found is None:
-        return Trouble.CUT if text.startswith("{") and not text.endswith("}") else _prose(text)
+    except (ValueError, RecursionError):
+        return Trouble.NO_VERDICT if "}" in text else Trouble.CUT
     return _choose({name: found[name] for name in query.items if name in found}, query)
 
 
@@ -107,23 +116,6 @@ def _prose(text: str) -> Trouble:
         r"(?:I'm |I am )?(?:sorry|I can(?:'t|not)|I won't|I am unable)\b", text, re.I
     )
     return Trouble.REFUSED if refusal else Trouble.NO_VERDICT
-
-
-def _last_object(text: str) -> Mapping[str, object] | None:
-    """Returns the JSON object that ends the text: an object before it may be a quotation."""
-    text = text.removesuffix("```").rstrip()
-    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
-    starts = [found.start() for found in re.finditer(r"\{", text)]
-    for start in starts[:1] + starts[1:][-_MAX_STARTS:]:
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except _TwiceError:
-            raise
-        except (ValueError, RecursionError):
-            continue
-        if end == len(text) and isinstance(value, Mapping):
-            return value
-    return None
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
