@@ -15,9 +15,10 @@ from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
+    from rewardkit.verifiers.cascade import Cascade
     from rewardkit.verifiers.choice import ChoiceVerifier
     from rewardkit.verifiers.code import CodeVerifier
-    from rewardkit.verifiers.judge import JudgeVerifier
+    from rewardkit.verifiers.judge import JudgeVerifier, LocalJudge
     from rewardkit.verifiers.kb import KbVerifier, QaVerifier
     from rewardkit.verifiers.math import MathVerifier
     from rewardkit.verifiers.prolog import PrologVerifier
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerPolicy",
+    "Cascade",
     "ChoiceVerifier",
     "CodeVerifier",
     "Completion",
@@ -32,6 +34,7 @@ __all__ = [
     "Json",
     "JudgeVerifier",
     "KbVerifier",
+    "LocalJudge",
     "MathVerifier",
     "PrologVerifier",
     "QaVerifier",
@@ -50,10 +53,12 @@ __all__ = [
 
 # A verifier brings what it grades with; nobody waits for those that they do not name.
 _VERIFIERS = {
+    "Cascade": "cascade",
     "ChoiceVerifier": "choice",
     "CodeVerifier": "code",
     "JudgeVerifier": "judge",
     "KbVerifier": "kb",
+    "LocalJudge": "judge",
     "MathVerifier": "math",
     "PrologVerifier": "prolog",
     "QaVerifier": "kb",

@@ -20,6 +20,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "grpo": ("torch", "transformers", "pydantic", "yaml"),
     "kb": ("rdflib",),
     "judge": ("httpx", "tenacity"),
+    "local": ("torch", "transformers"),
 }
 """The import names that each extra brings."""
 
