@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rewardkit.verifiers.kb import KbVerifier, QaVerifier
     from rewardkit.verifiers.math import MathVerifier
     from rewardkit.verifiers.prolog import PrologVerifier
+    from rewardkit.verifiers.similarity import SimilarityVerifier
     from rewardkit.verifiers.sql import SqlVerifier
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "RewardResult",
     "RewardkitError",
     "Shaper",
+    "SimilarityVerifier",
     "SqlVerifier",
     "StepVerdict",
     "Verdict",
@@ -62,6 +64,7 @@ _VERIFIERS = {
     "MathVerifier": "math",
     "PrologVerifier": "prolog",
     "QaVerifier": "kb",
+    "SimilarityVerifier": "similarity",
     "SqlVerifier": "sql",
 }
 

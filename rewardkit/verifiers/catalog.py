@@ -33,6 +33,7 @@ VERIFIERS: Mapping[str, str] = {
     "local_judge": "rewardkit.verifiers.judge:LocalJudge",
     "math": "rewardkit.verifiers.math:MathVerifier",
     "qa": "rewardkit.verifiers.kb:QaVerifier",
+    "similarity": "rewardkit.verifiers.similarity:SimilarityVerifier",
     "sql": "rewardkit.verifiers.sql:SqlVerifier",
     "prolog": "rewardkit.verifiers.prolog:PrologVerifier",
 }

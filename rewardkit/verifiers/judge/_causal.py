@@ -1,6 +1,7 @@
 """Probabilities of allowed answers under a causal language model."""
 
 import hashlib
+import inspect
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,6 @@ class CausalModel:
         device: of torch.
         dtype: of the weights.
         max_tokens: of a prompt with its answer.
-        batch_size: continuations in one forward pass.
 
     Raises:
         ConfigError: it cannot be loaded.
@@ -49,7 +49,6 @@ class CausalModel:
         device: str,
         dtype: str,
         max_tokens: int,
-        batch_size: int,
     ) -> None:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -68,24 +67,21 @@ class CausalModel:
             raise ConfigError(
                 f"model {path}: cannot be loaded; nothing is downloaded here: {error}"
             ) from None
+        # Renamed in transformers 5; the argument and the field of the output have one name.
+        parameters = inspect.signature(self._model.forward).parameters
+        self._kept = "cache" if "cache" in parameters else "past_key_values"
         self._device = device
         self._max_tokens = max_tokens
-        self._batch_size = batch_size
 
     def ask(self, queries: Sequence[Query]) -> list[dict[str, Probabilities]] | None:
         """Returns for each query each item's probabilities; None if a prompt is too long."""
         asked = [(i, item, self._item(q, item)) for i, q in enumerate(queries) for item in q.items]
-        rows: list[tuple[list[int], int]] = []
-        for _, _, one in asked:
-            rows += self._encode(one)
-        if any(len(ids) > self._max_tokens for ids, _ in rows):
+        encoded = [self._encode(one) for _, _, one in asked]
+        if any(len(ids) > self._max_tokens for rows in encoded for ids in rows):
             return None
-        scores = self._score(rows)
         found: list[dict[str, Probabilities]] = [{} for _ in queries]
-        at = 0
-        for index, item, one in asked:
-            found[index][item] = _normalised(one.allowed, scores[at : at + len(one.allowed)])
-            at += len(one.allowed)
+        for (index, item, one), rows in zip(asked, encoded, strict=True):
+            found[index][item] = _normalised(one.allowed, self._score(rows))
         return found
 
     def _item(self, query: Query, item: str) -> _Asked:
@@ -105,48 +101,46 @@ class CausalModel:
             text = "\n\n".join(message["content"] for message in prompt.messages) + "\n\n"
         return _Asked(f"{text}VERDICT-{nonce}:", query.items[item])
 
-    def _encode(self, asked: _Asked) -> list[tuple[list[int], int]]:
-        """Returns the tokens of prompt and answer for each answer, and how many all share."""
-        ids = [
+    def _encode(self, asked: _Asked) -> list[list[int]]:
+        """Returns the tokens of the prompt with each answer."""
+        return [
             self._tokenizer.encode(f"{asked.prompt} {one}{_END}", add_special_tokens=False)
             for one in asked.allowed
         ]
-        shared = 0
-        while all(shared < len(one) and one[shared] == ids[0][shared] for one in ids):
-            shared += 1
-        return [(one, shared) for one in ids]
 
-    def _score(self, rows: Sequence[tuple[list[int], int]]) -> list[float]:
-        """Returns the log-probability of each row's tokens after the shared ones."""
+    def _score(self, rows: Sequence[list[int]]) -> list[float]:
+        """Returns the log-probability of each row after the tokens that all of them share.
+
+        The shared tokens, nearly all, are computed once, and their keys and values are used for
+        every answer.
+        """
         import torch
 
-        scores: list[float] = []
+        shared = 0
+        while all(shared < len(one) - 1 and one[shared] == rows[0][shared] for one in rows):
+            shared += 1
+        width = max(len(ids) for ids in rows) - shared
+        ends = torch.zeros(len(rows), width, dtype=torch.long)
+        mask = torch.ones(len(rows), shared + width, dtype=torch.long)
+        for i, ids in enumerate(rows):
+            ends[i, : len(ids) - shared] = torch.tensor(ids[shared:])
+            mask[i, len(ids) :] = 0
         with torch.inference_mode():
-            for start in range(0, len(rows), self._batch_size):
-                batch = rows[start : start + self._batch_size]
-                longest = max(len(ids) for ids, _ in batch)
-                tokens = torch.zeros(len(batch), longest, dtype=torch.long)
-                mask = torch.zeros(len(batch), longest, dtype=torch.long)
-                for i, (ids, _) in enumerate(batch):
-                    tokens[i, : len(ids)] = torch.tensor(ids)
-                    mask[i, : len(ids)] = 1
-                # Only the end differs, and only there logits are needed.
-                first = min(shared for _, shared in batch)
-                logits = self._model(
-                    input_ids=tokens.to(self._device),
-                    attention_mask=mask.to(self._device),
-                    logits_to_keep=longest - first + 1,
-                    use_cache=False,
-                ).logits
-                logps = logits.float().log_softmax(-1).cpu()
-                for i, (ids, shared) in enumerate(batch):
-                    scores.append(
-                        sum(
-                            float(logps[i, place - first, ids[place]])
-                            for place in range(shared, len(ids))
-                        )
-                    )
-        return scores
+            prefix = torch.tensor([rows[0][:shared]], device=self._device)
+            head = self._model(input_ids=prefix, use_cache=True, logits_to_keep=1)
+            cache = head[self._kept]
+            cache.batch_repeat_interleave(len(rows))
+            tail = self._model(
+                input_ids=ends.to(self._device),
+                attention_mask=mask.to(self._device),
+                **{self._kept: cache},
+            ).logits
+            first = head.logits.expand(len(rows), 1, -1)
+            logps = torch.cat([first, tail], 1).float().log_softmax(-1).cpu()
+        return [
+            sum(float(logps[i, at, token]) for at, token in enumerate(ids[shared:]))
+            for i, ids in enumerate(rows)
+        ]
 
 
 def _normalised(allowed: Sequence[str], logps: Sequence[float]) -> Probabilities:

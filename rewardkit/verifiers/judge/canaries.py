@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rewardkit.errors import ConfigError
-from rewardkit.noise import wilson_interval
+from rewardkit.noise import clopper_pearson_interval, wilson_interval
 from rewardkit.verdict import Json
 from rewardkit.verifiers.judge.gates import MASTER_KEYS
 from rewardkit.verifiers.judge.reference import Job
@@ -37,8 +37,8 @@ class JudgeAlarm(UserWarning):
 class CanaryWatch:
     """Says when a canary is due, and counts those that were accepted.
 
-    The alarm is on once the lower end of the 95 % Wilson interval of the accepted share is above
-    `max_fpr`; it stays on.
+    The alarm is on once the lower end of the exact 99.9 % interval of the accepted share is above
+    `max_fpr`: after three of three where that is 0.05. It stays on.
 
     Args:
         rate: canaries per verdict, in [0, 1].
@@ -89,7 +89,7 @@ class CanaryWatch:
             self._asked += 1
             self._accepted += score >= accept_at
             asked, accepted = self._asked, self._accepted
-            rings = not self.alarm and wilson_interval(accepted, asked, 0.95).low > self._max_fpr
+            rings = not self.alarm and self._is_above(accepted, asked)
             self.alarm = self.alarm or rings
         if rings:
             warnings.warn(
@@ -98,6 +98,10 @@ class CanaryWatch:
                 JudgeAlarm,
                 stacklevel=2,
             )
+
+    def _is_above(self, accepted: int, asked: int) -> bool:
+        # Looked at after every canary, so that the interval has to hold often.
+        return clopper_pearson_interval(accepted, asked, 0.999).low > self._max_fpr
 
     def to_json(self) -> dict[str, Json]:
         """Returns the counts, the false-positive rate with its 95 % interval, and the alarm."""

@@ -59,7 +59,6 @@ class LocalJudge(Verifier):
         device: of torch, as "cpu" or "cuda:0".
         dtype: of the weights, as torch names it.
         max_tokens: a longer prompt is refused: an abstention.
-        batch_size: continuations in one forward pass.
         needs_answer: as in `JudgeVerifier`.
         max_chars: a longer response is refused with score 0.
         canary_rate: as in `JudgeVerifier`.
@@ -88,7 +87,6 @@ class LocalJudge(Verifier):
         device: str = "cpu",
         dtype: str = "float32",
         max_tokens: int = 4096,
-        batch_size: int = 16,
         needs_answer: bool = False,
         max_chars: int = 20_000,
         canary_rate: float = 0.0,
@@ -110,7 +108,6 @@ class LocalJudge(Verifier):
             raise ConfigError(f"min_confidence is in [0, 1], not {min_confidence!r}")
         for name, value in (
             ("max_tokens", max_tokens),
-            ("batch_size", batch_size),
             ("max_chars", max_chars),
         ):
             check_range(name, value, at_least=1)
@@ -121,7 +118,7 @@ class LocalJudge(Verifier):
         self.accept_at = (
             1.0 if mode in ("equivalence", "contrastive") and score == "choice" else 0.5
         )
-        self._settings = (model, gguf_file, device, dtype, max_tokens, batch_size)
+        self._settings = (model, gguf_file, device, dtype, max_tokens)
         self._canary_options = (canary_rate, canary_max_fpr, CANARIES)
         self._reset()
 
