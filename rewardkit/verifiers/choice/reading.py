@@ -15,9 +15,16 @@ __all__ = ["Chosen", "normalise_option", "read_choice"]
 
 _POLICY = AnswerPolicy()
 _LEAD = re.compile(
-    r"[\s*_`$({\[\"']*(?:\\(?:text|mathrm|textbf|mathbf)\{)?(?:(?:the )?"
-    r"(?:correct |right |final |best )?(?:answer|option|choice|label)\s*(?:is)?\s*:?\s*)?"
-    r"[\s*_`$({\[\"']*",
+    r"[\s*_`$({\[\"']*(?:\\(?:text|mathrm|textbf|mathbf)\{)?"
+    r"(?:(?:so|therefore|thus|hence)\b,?\s+)?"
+    r"(?:(?:it is|it's|it must be|i (?:choose|pick|select|go with)|"
+    r"i(?:'d| would) (?:say|pick))\s+)?"
+    r"(?:(?:the |my )?(?:correct |right |final |best )?"
+    r"(?:answer|option|choice|label)\s*(?:is)?\s*:?\s*)?[\s*_`$({\[\"']*",
+    re.IGNORECASE,
+)
+_PRAISE = re.compile(
+    r"(?:is|must be)\s+(?:the\s+)?(?:right|correct|best|true)(?:\s+(?:answer|option|choice|one))?",
     re.IGNORECASE,
 )
 _SAID = re.compile(
@@ -125,7 +132,7 @@ def _match(span: str, choices: Mapping[str, str]) -> Chosen:
         after = rest[len(key) :].strip(_END + "-–—=")
         if len(key) == 1 and rest[0].islower() and after:
             continue  # "a city" is prose, not option A
-        if not after:
+        if not after or _PRAISE.fullmatch(after):
             return Chosen((key,), span)
         return _agree(key, after, span, choices)
     bare = normalise_option(rest.strip(_END))

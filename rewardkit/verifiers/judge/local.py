@@ -54,7 +54,7 @@ class LocalJudge(Verifier):
         both_orders: as there.
         disagreement: as there.
         score: `choice` gives the worth of the likeliest answer; `expected` the expectation over all
-            answers, in the modes `equivalence` and `scale` (G-Eval, arXiv 2303.16634, section 3).
+            answers, in the modes `equivalence` and `scale` (G-Eval, arXiv 2303.16634).
         min_confidence: probability below which the likeliest answer is no verdict.
         device: of torch, as "cpu" or "cuda:0".
         dtype: of the weights, as torch names it.
