@@ -128,10 +128,14 @@ class Cascade(Verifier):
         firsts = self.first.verify_batch(completions, references, **columns)
         asked = [self._choose(*row) for row in zip(firsts, completions, references, strict=True)]
         heard = [i for i, why in enumerate(asked) if why is not None]
-        verdicts = self.second.verify_batch(
-            [completions[i] for i in heard],
-            [self._second_reference(references[i], contexts[i]) for i in heard],
-            **{name: [column[i] for i in heard] for name, column in columns.items()},
+        verdicts = (
+            []
+            if not heard
+            else self.second.verify_batch(
+                [completions[i] for i in heard],
+                [self._second_reference(references[i], contexts[i]) for i in heard],
+                **{name: [column[i] for i in heard] for name, column in columns.items()},
+            )
         )
         seconds: dict[int, Verdict] = dict(zip(heard, verdicts, strict=True))
         return [

@@ -216,20 +216,22 @@ class JudgeClient:
     async def _attempt(
         self, body: Mapping[str, Json], deadline: "Deadline", *, is_retry: bool
     ) -> Reply:
-        slot = await self._slots.acquire(is_retry=is_retry)
+        slot: int | None = None
         try:
+            # Before its first request a verdict may wait as long as the batch takes.
+            async with asyncio.timeout(deadline.left_s() if is_retry else None):
+                slot = await self._slots.acquire(is_retry=is_retry)
             await asyncio.sleep(self._rate.reserve(now=time.monotonic()))
             deadline.start()
             if (pause := self.breaker.wait_s()) > 0:
-                raise RequestError(
-                    "circuit_open",
-                    "the judge fails all the time",
-                    transient=True,
-                    retry_after_s=pause,
-                )
+                said = "the judge fails all the time"
+                raise RequestError("circuit_open", said, transient=True, retry_after_s=pause)
             return await self._exchange(slot, body, deadline, is_retry=is_retry)
+        except TimeoutError:
+            raise RequestError("timeout", "no time is left", transient=False) from None
         finally:
-            self._slots.release(slot)
+            if slot is not None:
+                self._slots.release(slot)
 
     async def _exchange(
         self, slot: int, body: Mapping[str, Json], deadline: "Deadline", *, is_retry: bool
@@ -243,10 +245,10 @@ class JudgeClient:
             )
         except RequestError as error:
             self._usage.add_failure(error.kind)
-            if error.rejects_schema or error.kind == "http_429":
-                self.breaker.forget()  # it answers, if only to say no
-            else:
+            if error.transient and error.kind != "http_429" and not error.rejects_schema:
                 self.breaker.fail()
+            else:
+                self.breaker.forget()  # it answers, if only to say no
             raise
         except BaseException:
             self.breaker.forget()

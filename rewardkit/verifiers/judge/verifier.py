@@ -1,8 +1,10 @@
 """JudgeVerifier: a language model grades, over any OpenAI-compatible endpoint."""
 
 import asyncio
+import os
 import time
 from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -183,13 +185,15 @@ class JudgeVerifier(Verifier):
 
     def _reset(self) -> None:
         """Makes what does not travel: counters, and the loop with its client."""
+        self._pid = os.getpid()
         self._usage = Usage(self._prices)
         self._watch = CanaryWatch(*self._canary_options)
         self._loop = LoopThread()
         self._client: JudgeClient | None = None
+        self._inherited: list[object] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_usage", "_watch", "_loop", "_client")
+        made = ("_pid", "_usage", "_watch", "_loop", "_client", "_inherited")
         return {key: value for key, value in self.__dict__.items() if key not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -213,12 +217,12 @@ class JudgeVerifier(Verifier):
             InvalidReferenceError: it lacks what the mode needs, or cannot be read.
             ConfigError: the cache cannot be used.
         """
-        return self._wait(self._start(completion, reference, context))
+        return self._wait(self._judge(self._read(completion, reference, context)))
 
     async def averify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
         """Returns the verdict on one completion; thousands may be awaited side by side."""
-        work = self._start(completion, reference, context)
-        return await asyncio.wrap_future(self._loop.submit(work))
+        job = self._read(completion, reference, context)
+        return await asyncio.wrap_future(self._submit(self._judge(job)))
 
     def verify_batch(
         self,
@@ -235,8 +239,8 @@ class JudgeVerifier(Verifier):
         """
         check_batch(completions, references, columns)
         contexts = row_contexts(len(completions), columns)
-        rows = [self._start(*row) for row in zip(completions, references, contexts, strict=True)]
-        return self._wait(self._all(rows))
+        rows = zip(completions, references, contexts, strict=True)
+        return self._wait(self._all([self._read(*row) for row in rows]))
 
     def check_reference(self, reference: Json, /) -> list[str]:
         """Returns no warnings.
@@ -260,45 +264,50 @@ class JudgeVerifier(Verifier):
     def close(self) -> None:
         """Closes connections and cache, and ends the thread. It may be used again."""
         client, self._client = self._client, None
+        if self._pid != os.getpid():
+            self._client = client  # the parent's
+            return
         if client is not None and self._loop.is_alive:
             self._loop.submit(client.close()).result()
         self._loop.close()
 
-    def _start(
-        self, completion: Completion, reference: Json, context: Mapping[str, Any]
-    ) -> Coroutine[Any, Any, Verdict]:
-        """Returns the work of one row, its reference read: a mistake in it raises at once."""
+    def _read(self, completion: Completion, reference: Json, context: Mapping[str, Any]) -> Job:
+        """Returns one row, its reference read: a mistake in it raises before anything is asked."""
         read = read_reference(reference)
         self.mode.check(read)
-        return self._judge(read_job(completion, read, context))
+        return read_job(completion, read, context)
+
+    def _submit(self, work: Coroutine[Any, Any, _T]) -> "Future[_T]":
+        if self._pid != os.getpid():
+            # A fork: the thread is not here, and connections and cache are the parent's to use and
+            # to close, so they are kept and left alone.
+            inherited = [self._client, self._loop]
+            self._reset()
+            self._inherited = inherited
+        return self._loop.submit(work)
 
     def _wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        future = self._loop.submit(work)
+        future = self._submit(work)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
 
-    async def _all(self, rows: Sequence[Coroutine[Any, Any, Verdict]]) -> list[Verdict]:
-        """Runs rows, somewhat more than there are slots at a time, and keeps their order."""
-        verdicts: list[Verdict | None] = [None] * len(rows)
-        queue = iter(enumerate(rows))
-        with progress_bar(len(rows), shown=self.progress) as advance:
+    async def _all(self, jobs: Sequence[Job]) -> list[Verdict]:
+        """Judges rows, somewhat more than there are slots at a time, and keeps their order."""
+        verdicts: list[Verdict | None] = [None] * len(jobs)
+        queue = iter(enumerate(jobs))
+        with progress_bar(len(jobs), shown=self.progress) as advance:
 
             async def take() -> None:
-                for index, row in queue:
-                    verdicts[index] = await row
+                for index, job in queue:
+                    verdicts[index] = await self._judge(job)
                     advance()
 
-            takers = [asyncio.ensure_future(take()) for _ in range(self.batch_rows)]
-            try:
-                await asyncio.gather(*takers)
-            finally:
-                for taker in takers:
-                    taker.cancel()
-                for row in rows:
-                    row.close()
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.batch_rows, len(jobs))):
+                    group.create_task(take())
         return [verdict for verdict in verdicts if verdict is not None]
 
     async def _judge(self, job: Job) -> Verdict:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import pickle
+import warnings
 
 import pytest
 
@@ -187,6 +189,33 @@ def test_a_pickled_judge_judges_and_close_can_be_followed_by_use(server, judge_o
         assert copy.verify("It is 17", "17").passed
     judge.close()
     assert judge.verify("It is 17", "17").passed
+
+
+def test_a_forked_child_judges_over_connections_of_its_own(server, judge_on, tmp_path):
+    judge = judge_on(server, cache=tmp_path / "c")
+    assert judge.verify("It is 17", "17").passed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads and fork, from Python 3.12 on
+        child = os.fork()
+    if child == 0:
+        passed = judge.verify("It is 18", "18").passed and judge.verify("It is 17", "17").passed
+        os._exit(0 if passed else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert judge.verify("It is 19", "19").passed
+    assert len(server.calls) == 3
+
+
+def test_one_bad_reference_refuses_a_batch_before_anything_is_asked(server, judge_on):
+    with pytest.raises(InvalidReferenceError):
+        judge_on(server).verify_batch(["It is 17", "It is 18"], ["17", None])
+    assert server.calls == []
+
+
+def test_answers_that_say_no_do_not_open_the_circuit(server, judge_on):
+    judge = judge_on(server, breaker_failures=2)
+    for _ in range(4):
+        judge.verify("It is 17 [fault http_400]", "17")
+    assert judge.metrics()["breaker"] == "closed"
 
 
 def test_a_reward_takes_a_judge(server, judge_on):
