@@ -135,7 +135,7 @@ def main() -> None:
     faulty, texts = rows(options.rows), []
     clean = [(text.partition(" [fault")[0], ref, wanted) for text, ref, wanted in faulty]
     speeds: list[tuple[str, ...]] = []
-    for delay_s in (0.5, 1.0):
+    for delay_s in (1.0, 2.0):
         with served(delay_s) as (url, counts):
             best: dict[str, float] = {}
             for _ in range(options.repeat):

@@ -84,6 +84,8 @@ class JudgeClient:
     """Asks queries; made and used inside one event loop."""
 
     def __init__(self, settings: ClientSettings, usage: Usage) -> None:
+        import httpx
+
         self._settings = settings
         self._usage = usage
         self._slots = Slots(settings.concurrency)
@@ -92,31 +94,29 @@ class JudgeClient:
         self._cache = None if settings.cache is None else ReplyCache(settings.cache)
         self._under_way: dict[str, asyncio.Task[CachedReply]] = {}
         self._structured = settings.structured != "off"
-        self._clients: dict[int, httpx.AsyncClient] = {}
+        self._transports: dict[int, httpx.AsyncBaseTransport] = {}
+        self._url = httpx.URL(settings.endpoint.url)
         self._tls = ssl.create_default_context() if settings.endpoint.is_tls else False
 
-    def _client(self, slot: int) -> "httpx.AsyncClient":
-        """Returns the client of a slot.
+    def _transport(self, slot: int) -> "httpx.AsyncBaseTransport":
+        """Returns the connection of a slot.
 
-        Each has one connection: a pool of many is searched for every request, which at a hundred
-        connections takes longer than the request itself.
+        A pool of many is searched for every request, which at a hundred connections takes longer
+        than the request itself; and what a client adds to a transport (redirects, cookies, .netrc,
+        proxies of the environment) is what a key must not meet by accident.
         """
         import httpx
 
-        if slot not in self._clients:
-            self._clients[slot] = httpx.AsyncClient(
-                timeout=None,  # one clock for the whole exchange is kept by the endpoint
-                verify=self._tls,
-                # Proxies and .netrc of the environment do not get to see a key by accident.
-                trust_env=False,
-                proxy=self._settings.proxy,
+        if slot not in self._transports:
+            self._transports[slot] = httpx.AsyncHTTPTransport(
+                verify=self._tls, trust_env=False, proxy=self._settings.proxy, retries=0
             )
-        return self._clients[slot]
+        return self._transports[slot]
 
     async def close(self) -> None:
         """Closes connections and cache."""
-        for client in self._clients.values():
-            await client.aclose()
+        for transport in self._transports.values():
+            await transport.aclose()
         if self._cache is not None:
             self._cache.close()
 
@@ -241,7 +241,7 @@ class JudgeClient:
         timeout_s = min(self._settings.request_timeout_s, deadline.left_s())
         try:
             reply = await self._settings.endpoint.post(
-                self._client(slot), body, timeout_s=timeout_s
+                self._transport(slot), self._url, body, timeout_s=timeout_s
             )
         except RequestError as error:
             self._usage.add_failure(error.kind)

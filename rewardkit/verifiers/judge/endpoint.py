@@ -107,9 +107,20 @@ class Endpoint:
         return self.base_url.startswith("https:")
 
     async def post(
-        self, client: "httpx.AsyncClient", body: Mapping[str, Json], *, timeout_s: float
+        self,
+        transport: "httpx.AsyncBaseTransport",
+        url: "httpx.URL",
+        body: Mapping[str, Json],
+        *,
+        timeout_s: float,
     ) -> Reply:
         """Returns the reply to one request.
+
+        Args:
+            transport: one connection.
+            url: the text `url` of this endpoint, parsed once.
+            body: the request.
+            timeout_s: seconds for the whole exchange.
 
         Raises:
             RequestError: there is none.
@@ -117,26 +128,27 @@ class Endpoint:
         import httpx
 
         key = self.secret.reveal()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        content = json.dumps(body, ensure_ascii=False, allow_nan=False)
+        request = httpx.Request("POST", url, headers=headers, content=content)
         try:
             # The time is for the whole exchange: a body that trickles in never times out by itself.
-            async with (
-                asyncio.timeout(timeout_s),
-                client.stream("POST", self.url, json=body, headers=headers) as response,
-            ):
-                raw = bytearray()
-                async for chunk in response.aiter_bytes():
-                    raw += chunk
-                    if len(raw) > _MAX_REPLY_BYTES:
-                        raise RequestError("too_long", "a reply of megabytes", transient=False)
+            async with asyncio.timeout(timeout_s):
+                response = await transport.handle_async_request(request)
+                try:
+                    raw = await _read_body(response)
+                finally:
+                    await response.aclose()
         except TimeoutError:
             raise RequestError("timeout", f"no reply in {timeout_s:g} s", transient=True) from None
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             detail = self.secret.redact(str(error) or type(error).__name__)
             raise RequestError("connection", detail[:200], transient=True) from None
         if response.status_code != 200:
-            raise self._refused(response.status_code, response.headers, bytes(raw))
-        return read_reply(bytes(raw))
+            raise self._refused(response.status_code, response.headers, raw)
+        return read_reply(raw)
 
     def _refused(self, status: int, headers: Mapping[str, str], raw: bytes) -> RequestError:
         said = self.secret.redact(_error_text(raw))
@@ -149,6 +161,15 @@ class Endpoint:
             rejects_schema=status in (400, 404, 415, 422, 500, 501)
             and any(word in low for word in _SCHEMA_WORDS),
         )
+
+
+async def _read_body(response: "httpx.Response") -> bytes:
+    raw = bytearray()
+    async for chunk in response.aiter_bytes():
+        raw += chunk
+        if len(raw) > _MAX_REPLY_BYTES:
+            raise RequestError("too_long", "a reply of megabytes", transient=False)
+    return bytes(raw)
 
 
 def check_url(base_url: str) -> str:

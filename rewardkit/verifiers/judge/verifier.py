@@ -281,7 +281,7 @@ class JudgeVerifier(Verifier):
         if self._pid != os.getpid():
             # A fork: the thread is not here, and connections and cache are the parent's to use and
             # to close, so they are kept and left alone.
-            inherited = [self._client, self._loop]
+            inherited: list[object] = [self._client, self._loop]
             self._reset()
             self._inherited = inherited
         return self._loop.submit(work)
