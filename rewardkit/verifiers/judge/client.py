@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rewardkit.verdict import Json
 from rewardkit.verifiers.judge.cache import CachedReply, ReplyCache, cache_key
 from rewardkit.verifiers.judge.endpoint import Endpoint, RequestError
-from rewardkit.verifiers.judge.limits import Breaker, RateLimit, Slots
+from rewardkit.verifiers.judge.limits import Breaker, Deadline, RateLimit, Slots
 from rewardkit.verifiers.judge.parsing import Reply, Trouble, parse_reply
 from rewardkit.verifiers.judge.prompts import PLACEHOLDER, build_prompt, draw_nonce
 from rewardkit.verifiers.judge.query import Answers, Query, answer_schema
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import httpx
     from tenacity import RetryCallState
 
-__all__ = ["Asked", "ClientSettings", "Deadline", "JudgeClient"]
+__all__ = ["Asked", "ClientSettings", "JudgeClient"]
 
 _LONGEST_WAIT_S = 8.0
 
@@ -120,7 +120,7 @@ class JudgeClient:
         if self._cache is not None:
             self._cache.close()
 
-    async def ask(self, query: Query, model: str, deadline: "Deadline") -> Asked:
+    async def ask(self, query: Query, model: str, deadline: Deadline) -> Asked:
         """Returns what the judge answers; nothing that a server does raises."""
         structured = self._structured
         try:
@@ -139,7 +139,7 @@ class JudgeClient:
         return Asked(read, reply=kept.reply, cached=cached)
 
     async def _reply(
-        self, query: Query, model: str, structured: bool, deadline: "Deadline"
+        self, query: Query, model: str, structured: bool, deadline: Deadline
     ) -> tuple[CachedReply, bool]:
         """Returns a reply, and whether it was there: kept, or asked for by another row just now."""
         nonce = draw_nonce(query)
@@ -181,9 +181,7 @@ class JudgeClient:
             }
         return body
 
-    async def _fetch(
-        self, body: Mapping[str, Json], nonce: str, deadline: "Deadline"
-    ) -> CachedReply:
+    async def _fetch(self, body: Mapping[str, Json], nonce: str, deadline: Deadline) -> CachedReply:
         """Returns the reply to a request, retried: the one layer that does so."""
         from tenacity import AsyncRetrying, retry_if_exception
 
@@ -214,7 +212,7 @@ class JudgeClient:
         return min(longest, _LONGEST_WAIT_S) * (1.0 - 0.25 * random.random())
 
     async def _attempt(
-        self, body: Mapping[str, Json], deadline: "Deadline", *, is_retry: bool
+        self, body: Mapping[str, Json], deadline: Deadline, *, is_retry: bool
     ) -> Reply:
         slot: int | None = None
         try:
@@ -234,7 +232,7 @@ class JudgeClient:
                 self._slots.release(slot)
 
     async def _exchange(
-        self, slot: int, body: Mapping[str, Json], deadline: "Deadline", *, is_retry: bool
+        self, slot: int, body: Mapping[str, Json], deadline: Deadline, *, is_retry: bool
     ) -> Reply:
         self._usage.add("requests")
         self._usage.add("retries", int(is_retry))
@@ -255,22 +253,3 @@ class JudgeClient:
             raise
         self.breaker.succeed()
         return reply
-
-
-class Deadline:
-    """The seconds of one verdict, counted from when its first request may go out."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._end: float | None = None
-
-    def start(self) -> None:
-        """Starts the clock, once."""
-        if self._end is None:
-            self._end = time.monotonic() + self._seconds
-
-    def left_s(self) -> float:
-        """Returns the seconds that are left, at least 0."""
-        if self._end is None:
-            return self._seconds
-        return max(self._end - time.monotonic(), 0.0)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -11,12 +10,13 @@ from urllib.parse import urlsplit
 
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json
+from rewardkit.verifiers.judge._secret import Secret
 from rewardkit.verifiers.judge.parsing import Reply
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Endpoint", "RequestError", "Secret", "check_url", "read_reply"]
+__all__ = ["Endpoint", "RequestError", "check_url", "read_reply"]
 
 _MAX_REPLY_BYTES = 4_000_000
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -49,40 +49,6 @@ class RequestError(Exception):
         self.transient = transient
         self.retry_after_s = retry_after_s
         self.rejects_schema = rejects_schema
-
-
-class Secret:
-    """A key that never shows: not in a repr, a pickle, a log or an error.
-
-    Args:
-        value: the key itself, or None.
-        variable: the environment variable that holds it otherwise, read when it is needed.
-
-    >>> Secret("sk-123", "KEY")
-    Secret(***)
-    """
-
-    __slots__ = ("_value", "variable")
-
-    def __init__(self, value: str | None, variable: str) -> None:
-        self._value = value
-        self.variable = variable
-
-    def reveal(self) -> str | None:
-        """Returns the key, or None if there is none."""
-        return self._value or os.environ.get(self.variable) or None
-
-    def redact(self, text: str) -> str:
-        """Returns a text without the key."""
-        key = self.reveal()
-        return text.replace(key, "***") if key else text
-
-    def __repr__(self) -> str:
-        return "Secret(***)"
-
-    def __reduce__(self) -> tuple[type["Secret"], tuple[None, str]]:
-        # A copy reads the variable: the key itself does not travel.
-        return Secret, (None, self.variable)
 
 
 @dataclass(frozen=True, slots=True)

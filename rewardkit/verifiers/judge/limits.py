@@ -1,11 +1,12 @@
-"""What holds requests back: slots, a rate, and a circuit breaker. One event loop, no locks."""
+"""What holds requests back: slots, a rate, a breaker, a deadline. One event loop, no locks."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
-__all__ = ["Breaker", "RateLimit", "Slots"]
+__all__ = ["Breaker", "Deadline", "RateLimit", "Slots"]
 
 
 class Slots:
@@ -115,3 +116,22 @@ class Breaker:
     def forget(self) -> None:
         """Takes note that a request ended without telling anything of the server."""
         self._trial = False
+
+
+class Deadline:
+    """The seconds of one verdict, counted from when its first request may go out."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end: float | None = None
+
+    def start(self) -> None:
+        """Starts the clock, once."""
+        if self._end is None:
+            self._end = time.monotonic() + self._seconds
+
+    def left_s(self) -> float:
+        """Returns the seconds that are left, at least 0."""
+        if self._end is None:
+            return self._seconds
+        return max(self._end - time.monotonic(), 0.0)

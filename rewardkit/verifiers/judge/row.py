@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from rewardkit.answer import AnswerPolicy, extract_answer
 from rewardkit.verdict import Json, Reason, Verdict
-from rewardkit.verifiers.judge.client import Asked, Deadline, JudgeClient
+from rewardkit.verifiers.judge.client import Asked, JudgeClient
 from rewardkit.verifiers.judge.comparisons import Consistency, Skills
 from rewardkit.verifiers.judge.gates import gate
+from rewardkit.verifiers.judge.limits import Deadline
 from rewardkit.verifiers.judge.modes import Mode, Settled
 from rewardkit.verifiers.judge.query import Query
 from rewardkit.verifiers.judge.reference import Job

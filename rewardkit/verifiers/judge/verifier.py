@@ -15,9 +15,10 @@ from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier, check_batch, row_contexts
 from rewardkit.verifiers.judge._loop import LoopThread
+from rewardkit.verifiers.judge._secret import Secret
 from rewardkit.verifiers.judge.canaries import CANARIES, CanaryWatch, canary_job
 from rewardkit.verifiers.judge.client import ClientSettings, JudgeClient
-from rewardkit.verifiers.judge.endpoint import Endpoint, Secret, check_url
+from rewardkit.verifiers.judge.endpoint import Endpoint, check_url
 from rewardkit.verifiers.judge.progress import progress_bar
 from rewardkit.verifiers.judge.reference import Job, read_job, read_reference
 from rewardkit.verifiers.judge.row import before_asking, judge_row, settled_verdict

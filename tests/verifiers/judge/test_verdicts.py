@@ -218,6 +218,16 @@ def test_answers_that_say_no_do_not_open_the_circuit(server, judge_on):
     assert judge.metrics()["breaker"] == "closed"
 
 
+def test_a_progress_bar_shows_where_there_is_a_terminal(server, judge_on, capfd, monkeypatch):
+    judge = judge_on(server, progress=True)
+    judge.verify_batch(["It is 17"] * 3, ["17"] * 3)
+    assert capfd.readouterr().err.strip() == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    judge.verify_batch(["It is 17"] * 3, ["17"] * 3)
+    assert "judging" in capfd.readouterr().err
+
+
 def test_a_reward_takes_a_judge(server, judge_on):
     reward = Reward({"judge": judge_on(server)})
     completions = ["It is 17", "It is 18", "It is 17 [fault refused]"]
