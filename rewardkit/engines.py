@@ -184,6 +184,35 @@ ENGINES: tuple[Engine, ...] = (
         ),
     ),
     Engine(
+        "httpx",
+        "judge: requests",
+        "[judge]",
+        PythonProbe("httpx", "import httpx as h; assert h.URL('http://x:42').port == 42"),
+    ),
+    Engine(
+        "tenacity",
+        "judge: retries",
+        "[judge]",
+        PythonProbe(
+            "tenacity",
+            "from tenacity import Retrying, stop_after_attempt as s\n"
+            "assert Retrying(stop=s(3))(lambda: 42) == 42",
+        ),
+    ),
+    Engine(
+        "transformers",
+        "local_judge and similarity: a model in this process",
+        "[local]",
+        PythonProbe(
+            "transformers",
+            "import torch, transformers as t\n"
+            "c = t.LlamaConfig(vocab_size=8, hidden_size=8, intermediate_size=8,"
+            " num_hidden_layers=1, num_attention_heads=1)\n"
+            "m = t.LlamaForCausalLM(c)\n"
+            "assert m(torch.zeros(1, 2, dtype=torch.long)).logits.shape == (1, 2, 8)",
+        ),
+    ),
+    Engine(
         "sandbox",
         "code: the tier in which programs run",
         "sysctl -w kernel.unprivileged_userns_clone=1  # or a kernel with Landlock",

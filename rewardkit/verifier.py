@@ -9,7 +9,7 @@ from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json, Verdict
 
-__all__ = ["Verifier", "check_batch", "check_entries", "row_contexts"]
+__all__ = ["LargeBatches", "Verifier", "check_batch", "check_entries", "row_contexts"]
 
 
 @runtime_checkable
@@ -92,6 +92,14 @@ class Verifier(Protocol):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+@runtime_checkable
+class LargeBatches(Protocol):
+    """A verifier that waits for others, and is the faster the more rows it has at a time."""
+
+    batch_rows: int
+    """Rows below which a batch leaves it idle."""
 
 
 def check_batch(

@@ -18,7 +18,7 @@ from rewardkit.scoring.resume import Input, SkippedRows, stop_at_bad_row
 from rewardkit.scoring.scored import ScoredColumns, read_scored, scored_row
 from rewardkit.scoring.statistics import Tally
 from rewardkit.verdict import Json
-from rewardkit.verifier import Verifier
+from rewardkit.verifier import LargeBatches, Verifier
 
 __all__ = ["Progress", "ScoreResult", "score_file"]
 
@@ -174,7 +174,8 @@ class _Run:
         todo = iter(self._rows)
         if self._limit is not None:
             todo = itertools.islice(todo, max(self._limit - resumed, 0))
-        sizer = BatchSizer()
+        least = verifier.batch_rows if isinstance(verifier, LargeBatches) else 0
+        sizer = BatchSizer(min_rows=max(16, least), max_rows=max(1024, least))
         batches = make_batches(todo, sizer)
         start, stopped = time.perf_counter(), False
         on_progress(Progress(self._tally, resumed, self._fraction()))

@@ -25,16 +25,23 @@ __all__ = [
 ]
 
 VERIFIERS: Mapping[str, str] = {
+    "cascade": "rewardkit.verifiers.cascade:Cascade",
+    "choice": "rewardkit.verifiers.choice:ChoiceVerifier",
     "code": "rewardkit.verifiers.code:CodeVerifier",
+    "judge": "rewardkit.verifiers.judge:JudgeVerifier",
     "kb": "rewardkit.verifiers.kb:KbVerifier",
+    "local_judge": "rewardkit.verifiers.judge:LocalJudge",
     "math": "rewardkit.verifiers.math:MathVerifier",
     "qa": "rewardkit.verifiers.kb:QaVerifier",
+    "similarity": "rewardkit.verifiers.similarity:SimilarityVerifier",
     "sql": "rewardkit.verifiers.sql:SqlVerifier",
     "prolog": "rewardkit.verifiers.prolog:PrologVerifier",
 }
 """Name -> module:class. A verifier of your own is named in the same way: `my_module:MyVerifier`."""
 
 _Type: TypeAlias = Any
+
+_KEY = "api_key"  # decides no verdict, and must not be written down
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +132,12 @@ def make_verifier(name: str, **options: object) -> Verifier:
 
 
 def effective_options(name: str, options: Mapping[str, object]) -> dict[str, Json]:
-    """Returns every option with its value, given or default, as plain JSON data.
+    """Returns every option but keys with its value, given or default, as plain JSON data.
 
     Two verifiers of one name and equal effective options give the same verdicts.
     """
     values = {option.name: option.default for option in list_options(name)} | dict(options)
+    values.pop(_KEY, None)
     return {key: _plain(value) for key, value in sorted(values.items())}
 
 
@@ -173,7 +181,7 @@ def _plain(value: object) -> Json:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item) for key, item in value.items() if key != _KEY}
     if isinstance(value, Sequence | set | frozenset):
         items = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return [_plain(item) for item in items]
