@@ -1,0 +1,7 @@
+"""Lean proofs."""
+
+from rewardkit.verifiers.lean.backends import Backend, Check
+from rewardkit.verifiers.lean.local import LocalLean
+from rewardkit.verifiers.lean.verifier import LeanVerifier
+
+__all__ = ["Backend", "Check", "LeanVerifier", "LocalLean"]
