@@ -1,0 +1,5 @@
+"""Dafny programs."""
+
+from rewardkit.verifiers.dafny.verifier import DafnyVerifier
+
+__all__ = ["DafnyVerifier"]
