@@ -16,18 +16,23 @@ from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
     from rewardkit.verifiers.code import CodeVerifier
+    from rewardkit.verifiers.dafny import DafnyVerifier
     from rewardkit.verifiers.kb import KbVerifier, QaVerifier
+    from rewardkit.verifiers.lean import LeanVerifier
     from rewardkit.verifiers.math import MathVerifier
     from rewardkit.verifiers.prolog import PrologVerifier
+    from rewardkit.verifiers.rocq import RocqVerifier
     from rewardkit.verifiers.sql import SqlVerifier
 
 __all__ = [
     "AnswerPolicy",
     "CodeVerifier",
     "Completion",
+    "DafnyVerifier",
     "Gate",
     "Json",
     "KbVerifier",
+    "LeanVerifier",
     "MathVerifier",
     "PrologVerifier",
     "QaVerifier",
@@ -35,6 +40,7 @@ __all__ = [
     "Reward",
     "RewardResult",
     "RewardkitError",
+    "RocqVerifier",
     "Shaper",
     "SqlVerifier",
     "StepVerdict",
@@ -47,10 +53,13 @@ __all__ = [
 # A verifier brings what it grades with; nobody waits for those that they do not name.
 _VERIFIERS = {
     "CodeVerifier": "code",
+    "DafnyVerifier": "dafny",
     "KbVerifier": "kb",
+    "LeanVerifier": "lean",
     "MathVerifier": "math",
     "PrologVerifier": "prolog",
     "QaVerifier": "kb",
+    "RocqVerifier": "rocq",
     "SqlVerifier": "sql",
 }
 

