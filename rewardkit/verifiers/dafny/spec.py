@@ -1,5 +1,6 @@
 """Dafny programs as declarations: what a statement asks, and whether a program still says so."""
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ _KEYWORDS = (
     *("method", "function", "lemma", "predicate", "datatype", "class", "const", "type", "newtype"),
     *("module", "trait", "iterator", "codatatype", "constructor", "import", "export", "include"),
     *("colemma", "copredicate", "inductive", "greatest", "least", "twostate", "opaque", "ghost"),
-    *("static", "protected", "abstract", "comethod", "var"),
+    *("static", "protected", "abstract", "comethod"),
 )
 _MODIFIERS = frozenset(
     {"ghost", "static", "protected", "abstract", "inductive", "greatest", "least", "twostate"}
@@ -141,7 +142,24 @@ def _in_expression(tokens: list[str], at: int) -> bool:
         return True
     before = tokens[at - 1]
     return before in (
-        *("==", "!=", "in", "+", "-", "*", "<=", ">=", "<", ">", "&&", "||", "==>", "<==>", "(", ","),
+        *(
+            "==",
+            "!=",
+            "in",
+            "+",
+            "-",
+            "*",
+            "<=",
+            ">=",
+            "<",
+            ">",
+            "&&",
+            "||",
+            "==>",
+            "<==>",
+            "(",
+            ",",
+        ),
         *("requires", "ensures", "decreases", "modifies", "reads", "then", "else", "::", ":=", "|"),
         *("!", "[", "multiset", "set", "iset"),
     )
@@ -175,12 +193,12 @@ def find_banned(program: str, statement: str) -> str:
     words = _TOKEN.findall(bare)
     for word in words:
         if word in _BANNED_WORDS and word not in given:
-            return word
+            return str(word)
     for name, rest in _ATTRIBUTE.findall(bare):
         allowed = name in _HARMLESS and "false" not in rest.split()
         if not allowed and name not in given:
-            return "{:" + name + rest.rstrip() + "}"
-    for first, second in zip(words, words[1:], strict=False):
+            return f"{{:{name}{rest.rstrip()}}}"
+    for first, second in itertools.pairwise(words):
         if first == "decreases" and second == "*":
             return "decreases *"
     known = {one.name for one in read_declarations(statement)}

@@ -28,7 +28,9 @@ def extract_proof(text: str, tags: tuple[str, ...], target: str) -> Proof:
     What follows the reasoning counts. The last fenced block of the language that names the target
     is the answer; without one, the last block of the language; without a fence, the whole text.
 
-    >>> extract_proof("Try:\n```lean\ntheorem t := a\n```\n```\nt is done\n```", ("lean",), "t").text
+    >>> extract_proof(
+    ...     "Try:\n```lean\ntheorem t := a\n```\n```\nt is done\n```", ("lean",), "t"
+    ... ).text
     'theorem t := a\n'
     """
     start, closed = split_reasoning(text)

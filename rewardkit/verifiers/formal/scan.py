@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-__all__ = ["Code", "Dialect", "read_code", "DAFNY", "LEAN", "ROCQ"]
+__all__ = ["DAFNY", "LEAN", "ROCQ", "Code", "Dialect", "read_code"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,12 +219,12 @@ def _judge_axioms(
     axioms |= {axiom for one in other for axiom in known[one]}
     bad = sorted(axioms - allowed)
     if any(one == "sorryAx" for one in bad):
-        return Finding(Outcome.SORRY, "rests on sorryAx, a hole", {"axioms": sorted(axioms)})
+        return Finding(Outcome.SORRY, "rests on sorryAx, a hole", {"axioms": [*sorted(axioms)]})
     if bad:
         return Finding(
-            Outcome.BAD_AXIOM, "rests on the axiom " + ", ".join(bad)[:200], {"axioms": bad}
+            Outcome.BAD_AXIOM, "rests on the axiom " + ", ".join(bad)[:200], {"axioms": [*bad]}
         )
-    return Finding(Outcome.PROVED, "proved", {"axioms": sorted(axioms)})
+    return Finding(Outcome.PROVED, "proved", {"axioms": [*sorted(axioms)]})
 
 
 def _only_type(constant: Constant) -> Constant:
@@ -249,5 +249,3 @@ def _difference(
         if mine != [second.digest(at, b.levels) for at in b.values_at]:
             return "another body"
     return ""
-
-

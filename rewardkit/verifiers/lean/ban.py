@@ -72,9 +72,9 @@ def find_banned(code: Code) -> str:
     for word in _WORD.findall(bare):
         last = word.rpartition(".")[2]
         if word in _COMMANDS or last in _COMMANDS:
-            return word
+            return str(word)
         if word.startswith(_PREFIXES) or any(f".{prefix}" in word for prefix in _PREFIXES[:1]):
-            return word
+            return str(word)
     for option in _OPTION.findall(bare):
         if option.split(".")[0] in _BAD_OPTIONS or option in _BAD_OPTIONS:
             return f"set_option {option}"

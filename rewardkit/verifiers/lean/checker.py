@@ -21,7 +21,9 @@ __all__ = ["Checker", "LibraryMissingError"]
 _OFFICIAL = ("Init", "Std", "Lean", "Lake")
 _TRUSTING = re.compile(r"(?<![\w.'])(?:bv_decide|native_decide|decide\s*\+native)(?![\w'])")
 _PLAIN_NAME = re.compile(r"[^\W\d][\w'!?]*(?:\.[^\W\d][\w'!?]*)*")
-_AXIOMS = re.compile(r"^'(.+)' (?:depends on axioms: \[(.*)\]|does not depend on any axioms)$", re.S)
+_AXIOMS = re.compile(
+    r"^'(.+)' (?:depends on axioms: \[(.*)\]|does not depend on any axioms)$", re.S
+)
 _MAX_GOAL_CHARS = 2000
 _LIMITS = {
     "timeout": Outcome.TIMEOUT,
@@ -84,7 +86,9 @@ class Checker:
         steps = _steps(statement, file, errors)
         finding = self._judge(statement, file, ran, given)
         if finding.outcome is Outcome.PROVED:
-            steps = tuple(replace(step, score=1.0, reason=Reason.MATCH, detail="") for step in steps)
+            steps = tuple(
+                replace(step, score=1.0, reason=Reason.MATCH, detail="") for step in steps
+            )
         share = 1.0 if finding.outcome is Outcome.PROVED else 0.0
         if finding.outcome in (
             Outcome.WRONG_PROOF,

@@ -197,7 +197,9 @@ class LocalLean:
         worker = self._take(fresh)
         wall_s = float(request["wall_s"]) + 10
         frame = worker.session.exchange(
-            json.dumps(request).encode("utf-8", "replace"), wall_s=wall_s, max_bytes=_MAX_OLEAN_BYTES
+            json.dumps(request).encode("utf-8", "replace"),
+            wall_s=wall_s,
+            max_bytes=_MAX_OLEAN_BYTES,
         )
         if frame is None:
             return self._ending(worker)

@@ -19,7 +19,11 @@ _SYNTAX = re.compile(
     r"elaboration function for .* has not been implemented|<input>)"
 )
 _SORRY = re.compile(r"declaration uses [`']sorry[`']")
-_MEMORY = re.compile(r"excessive memory consumption|deep recursion detected|stack overflow|out of memory|memory allocation", re.IGNORECASE)
+_MEMORY = re.compile(
+    r"excessive memory consumption|deep recursion detected|stack overflow|out of memory"
+    r"|memory allocation",
+    re.IGNORECASE,
+)
 _TIME = re.compile(r"deterministic\) timeout|maximum number of heartbeats|interrupted")
 
 
@@ -75,8 +79,8 @@ def _message(data: dict[str, object]) -> Message:
         str(data.get("kind", "")),
         int(start.get("line", 1)),
         int(start.get("column", 0)),
-        int(end.get("line", start.get("line", 1))),
-        int(end.get("column", start.get("column", 0))),
+        int(end.get("line") or start.get("line") or 1),
+        int(end.get("column") or start.get("column") or 0),
         str(data.get("data", "")),
     )
 

@@ -18,7 +18,9 @@ _EXTENDS = re.compile(
     r"(?<![\w.'])(macro|macro_rules|syntax|notation|notation3|infix[lr]?|prefix|postfix|elab|"
     r"declare_syntax_cat|binder_predicate|#exit|open\s+[^\n]*\bin)(?![\w'])"
 )
-_AXIOMS = re.compile(r"^'(.+)' (?:depends on axioms: \[(.*)\]|does not depend on any axioms)$", re.S)
+_AXIOMS = re.compile(
+    r"^'(.+)' (?:depends on axioms: \[(.*)\]|does not depend on any axioms)$", re.S
+)
 
 
 def print_statement(backend: Backend, statement: Statement) -> tuple[str, ...]:

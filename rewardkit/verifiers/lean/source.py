@@ -155,14 +155,20 @@ def assemble(statement: Statement, submission: str, shift: int) -> Assembled:
     for pattern in (_IMPORT, _PRELUDE, _MODULE):
         for found in pattern.finditer(blanked):
             text = text[: found.start()] + " " * len(found[0]) + text[found.end() :]
-    own_names = set(_NAMED.findall(code.bare))
-    preamble = "" if own_names & set(statement.declared) else statement.preamble
-    if not statement.declared and "#exit" in code.bare:
-        preamble = ""
+    preamble = statement.preamble if _lacks_preamble(statement, code) else ""
     head, body = _split_header(statement.header)
     imports = "".join(f"import {one}\n" for one in own)
     start = f"{head}\n{imports}{body}\n{preamble}".lstrip("\n")
     return Assembled(start + text, len(start), code, shift, imports=tuple(own))
+
+
+def _lacks_preamble(statement: Statement, code: Code) -> bool:
+    """Returns whether a submission is the target alone, so that the definitions go before it."""
+    own = _NAMED.findall(code.bare)
+    if statement.name not in own or set(own) & set(statement.declared):
+        return False
+    lines = {line.strip() for line in read_code(statement.preamble, LEAN).bare.split("\n")}
+    return not (lines - {""}) & {line.strip() for line in code.bare.split("\n")}
 
 
 def reference_file(statement: Statement) -> str:

@@ -106,8 +106,10 @@ def _compile(folder: str, target: Path) -> None:
         (Path(scratch) / "Init").mkdir()
         for name in (*(f"Init/{module}" for module in _MODULES), "Init"):
             done = subprocess.run(
-                [sys.executable, elpi.__file__, folder, "-R", str(CORE)]
-                + ["-o", f"{scratch}/{name}.olean", str(CORE / f"{name}.lean")],
+                [
+                    *(sys.executable, elpi.__file__, folder, "-R", str(CORE)),
+                    *("-o", f"{scratch}/{name}.olean", str(CORE / f"{name}.lean")),
+                ],
                 env={**os.environ, "LEAN_PATH": scratch},
                 cwd=CORE,
                 capture_output=True,

@@ -96,9 +96,8 @@ def assemble(statement: Statement, submission: str) -> str:
         own = set(_DECLARED.findall(bare))
         before = ""
         if statement.declared and not own & set(statement.declared):
-            place = _TARGET.search(read_code(statement.text, ROCQ).bare)
-            found = [m for m in _TARGET.finditer(read_code(statement.text, ROCQ).bare)]
-            before = statement.text[: found[-1].start()] if place else ""
+            targets = list(_TARGET.finditer(read_code(statement.text, ROCQ).bare))
+            before = statement.text[: targets[-1].start()] if targets else ""
         return f"{statement.header}\n{before}{submission}\n"
     proof = submission.strip()
     if not re.match(r"Proof\b", bare.strip()):

@@ -182,7 +182,7 @@ class RocqVerifier(FormalVerifier):
         files = {
             f"{_MODULE}.v": text,
             "Audit.v": audit
-            + f"\nGoal True. idtac \"{_mark('assumptions')}\". Abort."
+            + f'\nGoal True. idtac "{_mark("assumptions")}". Abort.'
             + f"\nPrint Assumptions {_MODULE}.{statement.name}.\n",
         }
         compiler = [self.program, "-q", "-w", "none", "-R", ".", ""]
@@ -209,9 +209,7 @@ def _mark(what: str) -> str:
 
 def _rename(printed: str) -> str:
     """Returns a printed term whose bound variables are numbered in order of their appearance."""
-    bound = {
-        name for group in _BINDER.findall(printed) for part in group for name in part.split()
-    }
+    bound = {name for group in _BINDER.findall(printed) for part in group for name in part.split()}
     numbers: dict[str, str] = {}
 
     def number(found: re.Match[str]) -> str:

@@ -84,7 +84,7 @@ def _become(request: dict[str, Any], program: str, folder: str, out: int, err: i
     os.chdir(folder)
     os.environ.update(request["environment"])
     if program:
-        os.execv(program, [program, *request["arguments"]])  # noqa: S606
+        os.execv(program, [program, *request["arguments"]])
     code = elpi.call_main(_LIBRARY[0], request["arguments"])
     os._exit(code)
 

@@ -79,17 +79,19 @@ inductive Name where
 attribute [extern "lean_name_mk_string"] Name.str
 attribute [extern "lean_name_mk_numeral"] Name.num
 instance : Inhabited Name := ⟨.anonymous⟩
-abbrev Name.mkStr (p : Name) (s : String) : Name := .str p s
-abbrev Name.mkNum (p : Name) (v : Nat) : Name := .num p v
-abbrev Name.mkSimple (s : String) : Name := .str .anonymous s
-@[reducible] def Name.mkStr1 (a : String) : Name := .str .anonymous a
-@[reducible] def Name.mkStr2 (a b : String) : Name := .str (mkStr1 a) b
-@[reducible] def Name.mkStr3 (a b c : String) : Name := .str (mkStr2 a b) c
-@[reducible] def Name.mkStr4 (a b c d : String) : Name := .str (mkStr3 a b c) d
-@[reducible] def Name.mkStr5 (a b c d e : String) : Name := .str (mkStr4 a b c d) e
-@[reducible] def Name.mkStr6 (a b c d e f : String) : Name := .str (mkStr5 a b c d e) f
-@[reducible] def Name.mkStr7 (a b c d e f g : String) : Name := .str (mkStr6 a b c d e f) g
-@[reducible] def Name.mkStr8 (a b c d e f g h : String) : Name := .str (mkStr7 a b c d e f g) h
+@[extern "lean_name_mk_string"] opaque Name.str._override (p : Name) (s : String) : Name
+@[extern "lean_name_mk_numeral"] opaque Name.num._override (p : Name) (v : Nat) : Name
+def Name.mkStr (p : Name) (s : String) : Name := Name.str._override p s
+def Name.mkNum (p : Name) (v : Nat) : Name := Name.num._override p v
+@[extern "l_Lean_Name_mkSimple"] opaque Name.mkSimple (s : String) : Name
+@[extern "l_Lean_Name_mkStr1"] opaque Name.mkStr1 (a : String) : Name
+@[extern "l_Lean_Name_mkStr2"] opaque Name.mkStr2 (a b : String) : Name
+@[extern "l_Lean_Name_mkStr3"] opaque Name.mkStr3 (a b c : String) : Name
+@[extern "l_Lean_Name_mkStr4"] opaque Name.mkStr4 (a b c d : String) : Name
+@[extern "l_Lean_Name_mkStr5"] opaque Name.mkStr5 (a b c d e : String) : Name
+@[extern "l_Lean_Name_mkStr6"] opaque Name.mkStr6 (a b c d e f : String) : Name
+@[extern "l_Lean_Name_mkStr7"] opaque Name.mkStr7 (a b c d e f g : String) : Name
+@[extern "l_Lean_Name_mkStr8"] opaque Name.mkStr8 (a b c d e f g h : String) : Name
 end Lean
 structure String.Pos.Raw where
   byteIdx : Nat := 0
