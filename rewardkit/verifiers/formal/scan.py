@@ -68,12 +68,16 @@ def read_code(text: str, dialect: Dialect) -> Code:
     while at < len(text):
         end, content = _token(text, at, dialect)
         if end < 0:
-            end, closed = len(text), False
+            closed = False
+            bare.append(_blank(text[at:]))
+            break
         if content is None:
             bare.append(text[at:end])
         elif content.startswith('"'):
             strings.append(content[1:])
-            bare.append('"' + _blank(text[at + 1 : end - 1]) + '"' if end - at > 1 else '"')
+            quotes = (text.index('"', at) - at, text.rindex('"', at, end) - at)
+            inside = _blank(text[at:end])
+            bare.append("".join('"' if i in quotes else c for i, c in enumerate(inside)))
         else:
             bare.append(_blank(text[at:end]))
         at = end

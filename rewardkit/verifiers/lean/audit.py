@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -171,6 +172,19 @@ def audit(
     Raises:
         OleanError: a file holds what this reader does not know.
     """
+    try:
+        return _audit(statement, submission, name, library_axioms, allowed)
+    except (IndexError, KeyError, struct.error) as error:
+        raise OleanError(f"a broken file: {error!r}") from None
+
+
+def _audit(
+    statement: Module,
+    submission: Module,
+    name: str,
+    library_axioms: Callable[[set[str]], dict[str, frozenset[str]]],
+    allowed: frozenset[str],
+) -> Finding:
     target = submission.constants.get(name)
     if target is None:
         return Finding(Outcome.TARGET_MISSING, f"no constant {name} in the compiled file")

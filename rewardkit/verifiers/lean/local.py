@@ -12,6 +12,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.sandbox import Job, Limits, Sandbox, Session, Status
 from rewardkit.verifiers.lean.backends import Check, LostError
 from rewardkit.verifiers.lean.messages import read_messages
+from rewardkit.verifiers.lean.source import split_imports
 from rewardkit.verifiers.lean.toolchain import Toolchain, find_toolchain
 
 __all__ = ["LocalLean"]
@@ -81,8 +82,8 @@ class LocalLean:
         """
         if not 0 < timeout_s <= 3600:
             raise ConfigError(f"timeout_s is in (0, 3600], not {timeout_s!r}")
-        if memory_bytes < 512 * _MEBIBYTE:
-            raise ConfigError(f"memory_bytes is at least {512 * _MEBIBYTE}, not {memory_bytes!r}")
+        if memory_bytes < 2048 * _MEBIBYTE:
+            raise ConfigError(f"memory_bytes is at least {2048 * _MEBIBYTE}, not {memory_bytes!r}")
         for name, value in (("threads", threads), ("max_uses", max_uses)):
             if value < 1:
                 raise ConfigError(f"{name} is at least 1, not {value!r}")
@@ -131,6 +132,7 @@ class LocalLean:
             "returns": f"{_MAIN}.olean" if compiled else "",
             "output_bytes": self.output_bytes,
             "wall_s": 2 * self.timeout_s + 5,
+            "header": None if fresh else split_imports(text)[0],
         }
         error: Exception | None = None
         for _ in range(_ATTEMPTS):

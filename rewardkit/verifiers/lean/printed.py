@@ -49,9 +49,8 @@ def judge_printed(
     read = _AXIOMS.match(printed[-1].text)
     if read is None:
         return Finding(Outcome.TARGET_MISSING, "Lean does not list the axioms")
-    axioms = sorted(
-        one.strip() for one in (read[2] or "").replace("\n", " ").split(",") if one.strip()
-    )
+    listed = re.sub(r"\.\{[^}]*\}", "", (read[2] or "").replace("\n", " "))
+    axioms = sorted(one.strip() for one in listed.split(",") if one.strip())
     bad = [one for one in axioms if one not in allowed]
     if "sorryAx" in bad:
         return Finding(Outcome.SORRY, "rests on sorryAx, a hole", {"axioms": list(axioms)})
@@ -65,6 +64,7 @@ def _ask(backend: Backend, statement: Statement, text: str) -> list[Message]:
     marker = secrets.token_hex(8)
     names = [*statement.declared, statement.name]
     commands = [f'#print "{marker}"', "set_option pp.all true", "set_option pp.maxSteps 1000000"]
+    commands += ["set_option pp.rawOnError true", "set_option pp.deepTerms true"]
     commands += [f"#print {name}" for name in names[:-1]]
     commands += [f"#check @{statement.name}", f"#print axioms {statement.name}"]
     ran = backend.check(f"{text}\n\n" + "\n".join(commands) + "\n")
@@ -73,7 +73,8 @@ def _ask(backend: Backend, statement: Statement, text: str) -> list[Message]:
     if ran.ended != "done" or len(start) != 1:
         return []
     answers = told[start[0] + 1 :]
-    return answers if len(answers) == len(names) + 1 else []
+    whole = not any("failed to pretty print" in m.text or "⋯" in m.text for m in answers)
+    return answers if whole and len(answers) == len(names) + 1 else []
 
 
 def _show(message: Message) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 from rewardkit.errors import ConfigError
 from rewardkit.sandbox import Job, Limits, Sandbox, Session, Status
-from rewardkit.verifiers.formal.scan import LEAN, read_code
 from rewardkit.verifiers.lean.backends import Check, LostError
 from rewardkit.verifiers.lean.messages import Message, message_of
+from rewardkit.verifiers.lean.source import split_imports
 
-__all__ = ["ReplLean", "split_imports"]
+__all__ = ["ReplLean", "read_answer"]
 
 _BRIDGE = "rewardkit.verifiers.lean._inside.bridge"
 _ATTEMPTS = 2
@@ -216,24 +216,6 @@ class ReplLean:
         if result.status in names:
             return Check((), names[result.status], detail=f"the {names[result.status]} limit")
         raise LostError(f"the REPL ended: {result.status} {result.detail}")
-
-
-def split_imports(text: str) -> tuple[str, str]:
-    r"""Returns a file's imports, and the file with them blank, so that its lines keep their place.
-
-    >>> split_imports("import A\n-- x\ntheorem t : True := trivial\n")
-    ('import A', '        \n-- x\ntheorem t : True := trivial\n')
-    """
-    bare = read_code(text, LEAN).bare
-    imports, place = [], 0
-    for line in bare.split("\n"):
-        if line.strip() and not line.lstrip().startswith(("import ", "prelude")):
-            break
-        if line.strip():
-            imports.append(text[place : place + len(line)].strip())
-            text = text[:place] + " " * len(line) + text[place + len(line) :]
-        place += len(line) + 1
-    return "\n".join(imports), text
 
 
 def read_answer(answer: dict[str, Any]) -> tuple[Message, ...]:

@@ -7,7 +7,7 @@ from rewardkit.errors import InvalidReferenceError
 from rewardkit.verdict import Json
 from rewardkit.verifiers.formal.scan import LEAN, Code, read_code
 
-__all__ = ["Assembled", "Statement", "assemble", "read_statement"]
+__all__ = ["Assembled", "Statement", "assemble", "read_statement", "split_imports"]
 
 _TARGET = re.compile(r"(?<![\w.])(?:theorem|lemma)\s+(«[^»]+»|[^\s:({\[⦃]+)")
 _DECLARES = re.compile(
@@ -201,6 +201,24 @@ def _splice(statement: Statement, code: Code, shift: int) -> Assembled:
         indent=2,
         body=True,
     )
+
+
+def split_imports(text: str) -> tuple[str, str]:
+    r"""Returns a file's imports, and the file with them blank, so that its lines keep their place.
+
+    >>> split_imports("import A\n-- x\ntheorem t : True := trivial\n")
+    ('import A', '        \n-- x\ntheorem t : True := trivial\n')
+    """
+    bare = read_code(text, LEAN).bare
+    imports, place = [], 0
+    for line in bare.split("\n"):
+        if line.strip() and not line.lstrip().startswith(("import ", "prelude")):
+            break
+        if line.strip():
+            imports.append(text[place : place + len(line)].strip())
+            text = text[:place] + " " * len(line) + text[place + len(line) :]
+        place += len(line) + 1
+    return "\n".join(imports), text
 
 
 def _take_imports(text: str) -> tuple[list[str], str]:

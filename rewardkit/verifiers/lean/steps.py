@@ -13,6 +13,10 @@ __all__ = ["Step", "grade_steps", "have_blocks", "split_steps", "step_share"]
 _BY = re.compile(r"(?<![\w.'])by(?![\w'])")
 _HOLE = re.compile(r"(?<![\w.'])(?:sorry|admit|sorryAx)(?![\w'])")
 _HAVE = re.compile(r"(?<![\w.'])(have|obtain|suffices)(?![\w'])")
+_NEXT = re.compile(
+    r"(?:@\[|#|(?:private|protected|theorem|lemma|def|example|end|namespace|section|instance|open|"
+    r"axiom|variable|inductive|structure|abbrev|set_option)\b)"
+)
 _MAX_STEPS = 10_000
 
 
@@ -44,8 +48,8 @@ def split_steps(code: Code, begin: int = 0) -> list[Step]:
         if not line.strip():
             continue
         column = len(line) - len(line.lstrip())
-        if steps and column == 0 and place > start and re.match(r"[#@\w]", line):
-            break  # the next declaration
+        if steps and column == 0 and _NEXT.match(line):
+            break
         deeper = bool(steps) and column > steps[-1].column and not opener
         if deeper:
             steps[-1] = Step(

@@ -18,6 +18,7 @@ __all__ = ["rehearse_in_sandbox", "serve"]
 _READ, _WRITE = 3, 4
 _MAX_REQUEST_BYTES = 64 << 20
 _CHUNK = 1 << 16
+_MAX_HEADERS = 8
 _FOLDER = elpi.find_elpi()
 _LIBRARY: list[ctypes.CDLL] = []
 
@@ -32,7 +33,7 @@ def serve(program: str) -> int:
     """Answers requests on descriptor 3 until it is closed.
 
     A request is a frame of JSON: `files` (name -> text), `arguments`, `environment`, `returns`
-    (name of a file to send back), `output_bytes`, `wall_s`. The answer is a frame: 4 bytes of
+    (name of a file to send back), `output_bytes`, `wall_s`, `header` (imports to keep loaded). The answer is a frame: 4 bytes of
     length, JSON (`code`, `signal`, `stdout`, `stderr`, `full`, `late`, `rss`), and the bytes of
     the returned file.
 
@@ -43,10 +44,35 @@ def serve(program: str) -> int:
         rehearse_in_sandbox()
         elpi.start(_LIBRARY[0])
     number = 0
+    headers: dict[str, str] = {}
     while (request := _receive()) is not None:
         number += 1
+        saved = _saved_header(request, program, headers)
+        if saved:
+            request["arguments"] = [f"--incr-load={saved}", *request["arguments"]]
         _answer(_run(request, program, f"job{number}"))
     return 0
+
+
+def _saved_header(request: dict[str, Any], program: str, headers: dict[str, str]) -> str:
+    """Returns a file in which the state after the header's imports is kept, or nothing.
+
+    It is made from the header alone, by a run of its own, and read by the runs that follow.
+    """
+    header = request.get("header")
+    if program or header is None:
+        return ""
+    if header not in headers and len(headers) < _MAX_HEADERS:
+        path = f"{os.getcwd()}/header{len(headers)}"
+        saving = {
+            **request,
+            "files": {"Header.lean": header},
+            "arguments": [f"--incr-header-save={path}", "Header.lean"],
+            "returns": "",
+        }
+        report, _ = _run(saving, program, "saving")
+        headers[header] = path if report["code"] == 0 and os.path.isfile(path) else ""
+    return headers.get(header, "")
 
 
 def _run(request: dict[str, Any], program: str, folder: str) -> tuple[dict[str, Any], bytes]:
