@@ -82,8 +82,8 @@ class LocalLean:
         """
         if not 0 < timeout_s <= 3600:
             raise ConfigError(f"timeout_s is in (0, 3600], not {timeout_s!r}")
-        if memory_bytes < 2048 * _MEBIBYTE:
-            raise ConfigError(f"memory_bytes is at least {2048 * _MEBIBYTE}, not {memory_bytes!r}")
+        if memory_bytes < 3072 * _MEBIBYTE:
+            raise ConfigError(f"memory_bytes is at least {3072 * _MEBIBYTE}, not {memory_bytes!r}")
         for name, value in (("threads", threads), ("max_uses", max_uses)):
             if value < 1:
                 raise ConfigError(f"{name} is at least 1, not {value!r}")
@@ -235,10 +235,13 @@ def _read(report: dict[str, Any], olean: bytes, memory_bytes: int) -> Check:
     number = report["signal"]
     if number in (9, 24):
         return Check(messages, "timeout", detail="the processor limit")
-    memory = "memory" in errors or "bad_alloc" in errors or "create thread" in errors
+    words = ("memory", "bad_alloc", "create thread", "tack overflow")
+    memory = any(word in errors for word in words)
     if number is not None or report["code"] not in (0, 1):
         ended = "memory" if memory or report["rss"] > memory_bytes // 2 else "crash"
         return Check(messages, ended, detail=f"signal {number}, exit {report['code']}: {errors}")
     if report["code"] == 1 and not any(m.severity == "error" for m in messages):
-        return Check(messages, "crash", detail=f"exit 1 without an error: {errors}")
+        return Check(
+            messages, "memory" if memory else "crash", detail=f"exit 1 without an error: {errors}"
+        )
     return Check(messages, "done", olean if report["code"] == 0 else b"")

@@ -163,13 +163,14 @@ def test_a_proof_that_never_ends_is_killed_and_the_worker_replaced(lean):
 
 
 def test_memory_is_limited():
-    with LeanVerifier(lean="wheel", memory_bytes=2 << 30, timeout_s=20.0) as small:
+    with LeanVerifier(lean="wheel", memory_bytes=3 << 30, timeout_s=20.0) as small:
         text = (
             "def grow : Nat → List Nat → List Nat\n  | 0, l => l\n  | n + 1, l => grow n (l ++ l)\n"
-            "theorem t : (grow 40 [1]).length = 1 := by decide +kernel"
+            "theorem t : (grow 40 [1]).length = 1 := by native_decide"
         )
-        statement = {"statement": text.replace("decide +kernel", "sorry")}
-        assert small.verify(text, statement).score == 0.0
+        statement = {"statement": text.replace("native_decide", "sorry")}
+        verdict = small.verify(text, statement)
+        assert verdict.evidence["outcome"] == "memory", verdict.detail
 
 
 def test_options_outside_their_range_are_named():
