@@ -123,6 +123,7 @@ class LocalLean:
         began = time.monotonic()
         arguments = ["--json", f"-s{_STACK_KB}", f"-j{self.threads}"]
         arguments += [f"-M{self.memory_bytes // _MEBIBYTE}"]
+        options = [*arguments]
         if compiled:
             arguments += ["-o", f"{_MAIN}.olean"]
         request = {
@@ -132,6 +133,7 @@ class LocalLean:
             "returns": f"{_MAIN}.olean" if compiled else "",
             "output_bytes": self.output_bytes,
             "wall_s": 2 * self.timeout_s + 5,
+            "options": options,
             "header": None if fresh else split_imports(text)[0],
         }
         error: Exception | None = None

@@ -33,7 +33,8 @@ def serve(program: str) -> int:
     """Answers requests on descriptor 3 until it is closed.
 
     A request is a frame of JSON: `files` (name -> text), `arguments`, `environment`, `returns`
-    (name of a file to send back), `output_bytes`, `wall_s`, `header` (imports to keep loaded). The answer is a frame: 4 bytes of
+    (name of a file to send back), `output_bytes`, `wall_s`, `header` (imports to keep loaded),
+    `options` (those of Lean that a run for the header has, too). The answer is a frame: 4 bytes of
     length, JSON (`code`, `signal`, `stdout`, `stderr`, `full`, `late`, `rss`), and the bytes of
     the returned file.
 
@@ -67,7 +68,7 @@ def _saved_header(request: dict[str, Any], program: str, headers: dict[str, str]
         saving = {
             **request,
             "files": {"Header.lean": header},
-            "arguments": [f"--incr-header-save={path}", "Header.lean"],
+            "arguments": [*request["options"], f"--incr-header-save={path}", "Header.lean"],
             "returns": "",
         }
         report, _ = _run(saving, program, "saving")
