@@ -120,7 +120,8 @@ def respects_prefix(proof: str, skeleton: str) -> bool:
     rest = body.lstrip()
     for character in wanted:
         rest = rest.lstrip().removeprefix(character)
-    return not (rest[:1].isalnum() or rest[:1] in "_'!?") or not wanted[-1].isalnum()
+    runs_on = bool(rest) and (rest[0].isalnum() or rest[0] in "_'!?")
+    return not (runs_on and wanted[-1].isalnum())
 
 
 def opening_entropy(proofs: Sequence[str]) -> float:

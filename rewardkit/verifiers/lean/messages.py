@@ -24,7 +24,7 @@ _MEMORY = re.compile(
     r"|memory allocation",
     re.IGNORECASE,
 )
-_TIME = re.compile(r"deterministic\) timeout|maximum number of heartbeats|interrupted")
+_TIME = re.compile(r"deterministic\)? timeout|maximum number of heartbeats|interrupted")
 
 
 @dataclass(frozen=True, slots=True)

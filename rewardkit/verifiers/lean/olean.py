@@ -56,7 +56,7 @@ class Olean:
             raise OleanError("no .olean file of header version 2")
         self.data = data
         self.lean_version = data[7:40].split(b"\0")[0].decode("ascii", "replace")
-        self.base = struct.unpack_from("<Q", data, 80)[0]
+        self.base = int(struct.unpack_from("<Q", data, 80)[0])
         self._names: dict[int, str] = {}
 
     def word(self, at: int) -> int:
