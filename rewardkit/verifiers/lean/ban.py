@@ -51,8 +51,8 @@ _COMPUTED = re.compile(
 )
 _COMMENT_MARK = re.compile(r'--|/-|-/|"')
 _LIBRARY = re.compile(
-    r"(?<![\w.'])(omega|grind|bv_decide|bv_omega|bv_check|simp_arith|norm_num|ring|ring_nf|linarith"
-    r"|nlinarith|polyrith|positivity|field_simp|aesop|tauto|push_neg|norm_cast|push_cast|ac_rfl|"
+    r"(?<![\w.'])(omega|split|grind|bv_decide|bv_omega|bv_check|simp_arith|norm_num|ring|ring_nf"
+    r"|linarith|nlinarith|polyrith|positivity|field_simp|aesop|tauto|push_neg|norm_cast|push_cast|ac_rfl|"
     r"ac_nf|decreasing_tactic|interval_cases|fin_cases|gcongr|exact\?|apply\?|rw\?|simp\?|ext|"
     r"rename|nofun|nomatch|split_ifs|conv|congr|iterate|repeat'|exact_mod_cast|apply_mod_cast|cutsat"
     r"|lia|use|refine'|symm|trans|simpa|constructorm|by_contra|contrapose|choose|cc|decide\s*\+native"

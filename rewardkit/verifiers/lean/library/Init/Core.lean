@@ -61,6 +61,20 @@ theorem ite_congr {α : Sort u} {b c : Prop} {x y u v : α} {s : Decidable b} [i
   | isFalse hn => (if_neg (fun hb => hn (h₁ ▸ hb))).trans ((h₃ hn).trans (if_neg hn).symm)
 theorem ite_cond_eq_true {α : Sort u} {c : Prop} {_ : Decidable c} (a b : α) (h : c = True) : ite c a b = a := if_pos (of_eq_true h)
 theorem ite_cond_eq_false {α : Sort u} {c : Prop} {_ : Decidable c} (a b : α) (h : c = False) : ite c a b = b := if_neg (of_eq_false h)
+theorem ite_eq_left_of_eq_true {α : Sort u} {c : Prop} {_ : Decidable c} (a b : α) (h : c = True) : ite c a b = a := if_pos (of_eq_true h)
+theorem ite_eq_right_of_eq_false {α : Sort u} {c : Prop} {_ : Decidable c} (a b : α) (h : c = False) : ite c a b = b := if_neg (of_eq_false h)
+theorem ite_eq_left {c : Prop} {h : Decidable c} (hc : c) {α : Sort u} {t e : α} : ite c t e = t := if_pos hc
+theorem ite_eq_right {c : Prop} {h : Decidable c} (hn : ¬c) {α : Sort u} {t e : α} : ite c t e = e := if_neg hn
+theorem dite_eq_left {c : Prop} {h : Decidable c} (hc : c) {α : Sort u} {t : c → α} {e : ¬c → α} : dite c t e = t hc :=
+  match h with
+  | isTrue _ => rfl
+  | isFalse hn => absurd hc hn
+theorem dite_eq_right {c : Prop} {h : Decidable c} (hn : ¬c) {α : Sort u} {t : c → α} {e : ¬c → α} : dite c t e = e hn :=
+  match h with
+  | isTrue hc => absurd hc hn
+  | isFalse _ => rfl
+theorem dite_eq_left_of_eq_true {α : Sort u} {c : Prop} {_ : Decidable c} {t : c → α} {e : ¬c → α} (h : c = True) : dite c t e = t (of_eq_true h) := dite_eq_left (of_eq_true h)
+theorem dite_eq_right_of_eq_false {α : Sort u} {c : Prop} {_ : Decidable c} {t : c → α} {e : ¬c → α} (h : c = False) : dite c t e = e (of_eq_false h) := dite_eq_right (of_eq_false h)
 @[simp] theorem ite_true {α : Sort u} (a b : α) : ite True a b = a := rfl
 @[simp] theorem ite_false {α : Sort u} (a b : α) : ite False a b = b := rfl
 @[simp] theorem ite_self {α : Sort u} {c : Prop} {d : Decidable c} (a : α) : ite c a a = a := match d with

@@ -87,7 +87,6 @@ syntax (name := simpAll) "simp_all" optConfig (discharger)? (&" only")? (" [" wi
 syntax (name := dsimp) "dsimp" optConfig (discharger)? (&" only")? (" [" withoutPosition((simpErase <|> simpLemma),*,?) "]")? (location)? : tactic
 syntax (name := delta) "delta" (ppSpace colGt ident)+ (location)? : tactic
 syntax (name := unfold) "unfold" (ppSpace colGt term:max)+ (location)? : tactic
-syntax (name := split) "split" (ppSpace colGt term)? (location)? : tactic
 syntax (name := specialize) "specialize " term : tactic
 syntax generalizeArg := atomic(ident " : ")? term:51 " = " ident
 syntax (name := generalize) "generalize " generalizeArg,+ (location)? : tactic
