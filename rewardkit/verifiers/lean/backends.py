@@ -1,0 +1,62 @@
+"""The one protocol of everything that can check a Lean file."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from rewardkit.verifiers.lean.messages import Message
+
+__all__ = ["Backend", "Check", "LostError"]
+
+
+class LostError(Exception):
+    """The engine broke under a check: nothing is known about the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one run of Lean on one file gave."""
+
+    messages: tuple[Message, ...]
+    ended: str = "done"
+    """`done`, or the limit that ended it: `timeout`, `memory`, `output`; or `crash`."""
+    olean: bytes = b""
+    """The compiled file; empty where there was an error, or the backend gives none."""
+    detail: str = ""
+    seconds: float = 0.0
+
+
+class Backend(Protocol):
+    """Checks Lean files. Safe to use from threads."""
+
+    @property
+    def compiles(self) -> bool:
+        """True if `check` gives compiled files, which an audit reads."""
+        ...
+
+    @property
+    def core(self) -> bool:
+        """True where only rewardkit's core library is there, and not Lean's own."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Names the toolchain and the library: verdicts of equal keys may be shared."""
+        ...
+
+    def check(self, text: str, *, fresh: bool = False, compiled: bool = False) -> Check:
+        """Returns what Lean says about a file.
+
+        Args:
+            text: the whole file.
+            fresh: use a sandbox that has seen no other file.
+            compiled: give the compiled file, too.
+
+        Raises:
+            LostError: the engine broke, more than once.
+            EngineMissingError: no engine, or no sandbox.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stops what was started."""
+        ...
