@@ -63,8 +63,8 @@ class LeanVerifier(FormalVerifier):
                 where there is none.
             path: folders with more compiled modules.
             tier: `fast` (no error and no hole), `standard` (statement, definitions and axioms are
-                read from the compiled file in another process), `hostile` (each proof in a sandbox
-                of its own, and no syntax extension).
+                read from the compiled file in another process), `hostile` (the same, each proof
+                in a sandbox of its own).
             axioms: what a proof may rest on.
             timeout_s: processor seconds of a proof.
             memory_bytes: memory of a check.
