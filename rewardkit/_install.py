@@ -19,6 +19,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "prolog": ("pyswip",),
     "grpo": ("torch", "transformers", "pydantic", "yaml"),
     "kb": ("rdflib",),
+    "audit": ("hypothesis",),
 }
 """The import names that each extra brings."""
 

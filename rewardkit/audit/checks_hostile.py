@@ -1,0 +1,77 @@
+"""Contract: time and memory are bounded on texts that are made to cost."""
+
+from rewardkit.audit.checks_shape import _FATES
+from rewardkit.audit.context import Context, said
+from rewardkit.audit.finding import Level
+
+__all__ = ["BOMBS", "check_bounds"]
+
+BOMBS: tuple[str, ...] = (
+    "9**9**9",
+    "9^{9^{9^{9}}}",
+    "9^9^9^9",
+    "10**10**9",
+    "99999999999",
+    "2**99999999",
+    "(10**9)!",
+    "'a'*10**11",
+    "1e999999999",
+    "9" * 20_000,
+    "(" * 5_000 + "1" + ")" * 5_000,
+    "{" * 5_000,
+    "[" * 5_000,
+    "\\frac{" * 2_000,
+    "\\boxed{" * 2_000,
+    "<answer>" * 2_000,
+    "<think>" * 2_000,
+    "a" * 40 + "!",
+    "1" * 40 + "x",
+    "word " * 40 + "!",
+    "1," * 60 + "x",
+    "1 " * 60 + "x",
+    "-" * 5_000 + "1",
+    " " * 20_000 + "x",
+    "\n" * 20_000 + "x",
+    "x" * 100_000,
+    "\\sqrt{" * 400 + "2" + "}" * 400,
+    "1+" * 4_000 + "1",
+)
+"""Towers of powers, deep nesting, long runs, and what makes a regular expression backtrack."""
+
+
+def check_bounds(context: Context) -> None:
+    """Each bomb ends in time, within the memory, and without a raise."""
+    session, base = context.session, context.baseline
+    reference = base.reference("42" if base.kind == "math" else "B") if base else "42"
+    slowest = 0.0
+    for bomb in BOMBS:
+        texts = [bomb, f"<think>\n{bomb}"]
+        if base is not None:
+            texts = [base.frame.fill(bomb), bomb]
+        for text in texts:
+            case = session.case(text, reference)
+            before = session.seconds
+            result = session.row(case)
+            slowest = max(slowest, session.seconds - before)
+            if not result.error or result.refused:
+                continue
+            short = session.case(text if len(text) < 2000 else f"{text[:60]}…", reference)
+            if result.fate:
+                name = {"timeout": "wall_bound", "memory": "memory_bound"}.get(result.fate, "totality")
+                context.add(name, Level.CONTRACT, _FATES[result.fate], [short], said(result))
+                return
+            if "daemonic" not in result.error:
+                kind = result.error.partition(":")[0]
+                memory = kind == "MemoryError"
+                context.add(
+                    "memory_bound" if memory else "totality",
+                    Level.CONTRACT,
+                    _FATES["memory"]
+                    if memory
+                    else f"raises: {kind} on a text of the model, which ends a training run",
+                    [short],
+                    said(result),
+                )
+    context.notes.append(f"Slowest of {2 * len(BOMBS)} hostile texts: {slowest * 1e3:.3g} ms.")
+    for name in ("wall_bound", "memory_bound"):
+        context.holds(name)
