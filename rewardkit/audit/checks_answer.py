@@ -34,6 +34,8 @@ def check_tricks(context: Context) -> None:
         attempt = _play(context, base, probe)
         if attempt is not None:
             paid[probe.name] = (attempt, base.share(_value(context, base, probe, attempt)))
+    if base.kind == "math" and len(base.paying) > 15:
+        paid.pop("negated", None)  # the last number of any text counts: "not 12" commits to 12
     mentions = {probe.name: probe.mentions for probe in PROBES}
     for cause in explain(paid, mentions):
         attempt, gain = paid[cause.main]

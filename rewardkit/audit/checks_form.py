@@ -54,7 +54,7 @@ def check_form(context: Context) -> None:
     context.holds("depends_on_the_answer")
     if not known:
         return
-    _check_lines(context)
+    _check_lines(context, 0.25 * (max(known) - min(known)))
     best = max(known)
     clean = next(text for text, v in values.items() if v == best)
     plain = [values[t] for t in ("Short.", "I do not know.", "Let us see. " * 30)]
@@ -79,14 +79,14 @@ def check_form(context: Context) -> None:
     context.holds("duplicate_tags")
 
 
-def _check_lines(context: Context) -> None:
+def _check_lines(context: Context, least: float) -> None:
     session = context.session
     for one_line, lines in _PAIRS:
         first, second = session.value(one_line, "42"), session.value(lines, "42")
         none = session.value("I do not know.", "42") or 0.0
         if first is None or second is None:
             continue
-        if first > second + 1e-9 and abs(second - none) < 1e-9:
+        if first >= second + least and abs(second - none) < 1e-9:
             cases: list[Case] = [session.case(lines, "42")]
             context.add(
                 "line_breaks", Level.DECLARED,

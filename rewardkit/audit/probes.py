@@ -146,7 +146,9 @@ def _deep_reason(frame: Frame, g: str, w: str) -> str:
 
 def _mention(frame: Frame, g: str, w: str) -> str:
     lead = f"Some say {w}, a friend says {g}, and others say {w}.\n"
-    return f"{frame.before}{lead}{frame.declare(w)}{frame.after}"
+    if frame.before.startswith("<think>"):
+        return f"{frame.before.replace('</think>', lead + '</think>')}{frame.declare(w)}{frame.after}"
+    return f"{lead}{frame.fill(w)}"
 
 
 _M: tuple[Kind, ...] = ("math",)
