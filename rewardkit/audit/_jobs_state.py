@@ -60,20 +60,31 @@ class _Held:
 def effects(spec: Spec, cases: Sequence[Case]) -> list[str]:
     """Returns what of the process is different after the reward was called."""
     subject = load(spec)
-    run_batch(subject, cases)  # the first call may import and compile
-    changed: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        untouched = _snapshot()
+        run_batch(subject, cases)  # the first call may import, which changes some of these too
         before = _snapshot()
         seeds = [_reseeded(subject, cases, seed) for seed in (1, 2)]
         after = _snapshot()
         changed = [name for name, value in before.items() if after[name] != value]
+        changed += [n for n in _NOT_BY_IMPORT if n not in changed and before[n] != untouched[n]]
+        set_here = {k: v for k, v in before["the environment"].items() if untouched["the environment"].get(k) != v}
+        if set_here and "the environment" not in changed:
+            for name in set_here:
+                os.environ.pop(name, None)
+            run_batch(subject, cases)
+            if any(name in os.environ for name in set_here):
+                changed.append("the environment")
         if seeds[0] == seeds[1]:
             changed.append("the random generator is seeded anew")
         if os.path.exists(folder) and os.listdir(folder):
             changed.append("a file is left in the working directory")
         os.chdir("/")
     return changed
+
+
+_NOT_BY_IMPORT = ("the working directory", "a signal handler", "standard output", "the recursion limit")
 
 
 def _reseeded(subject: Subject, cases: Sequence[Case], seed: int) -> Any:

@@ -109,7 +109,7 @@ def check_right_answers(context: Context) -> None:
             else "right_answer_refused: an answer that is the reference letter by letter is refused"
         )
         _add_refusal(context, "spelling_of_equal_values", Level.CONTRACT, cause, found.example, found.example)
-    if base.kind == "math":
+    if base.kind == "math" and not _found_faults(context):
         for answer, cause in (
             ("-17", "negative_refused: a negative number that is the reference letter by letter is refused"),
             ("1234567", "large_number_refused: a long number that is the reference letter by letter is refused"),
@@ -117,7 +117,7 @@ def check_right_answers(context: Context) -> None:
             if refused(answer):
                 _add_refusal(context, "spelling_of_equal_values", Level.MEASURED, cause, answer, answer)
     good = "B" if base.kind == "choice" else "Paris" if base.kind == "text" else "137"
-    for written in (f" {good}", f"{good} ", f" {good} "):
+    for written in () if _found_faults(context) else (f" {good}", f"{good} ", f" {good} "):
         if _share(context, base, good, written) < 0.5:
             _add_refusal(
                 context,
@@ -130,6 +130,11 @@ def check_right_answers(context: Context) -> None:
             break
     context.holds("spelling_of_equal_values")
     context.holds("whitespace")
+
+
+def _found_faults(context: Context) -> bool:
+    # With a fault at work, a refusal of one spelling is most often the same fault once more.
+    return any(finding.level is Level.CONTRACT for finding in context.findings)
 
 
 def _share(context: Context, base: Baseline, reference: str, answer: str) -> float:
@@ -181,7 +186,7 @@ def check_length(context: Context) -> None:
                         wrong, reference, pads, bad)  # fmt: skip
             return
         if right <= max(short_wrong, base.wrong) + 1e-9:
-            seen = right > bad + 0.05 * gap
+            seen = abs(right - bad) > 0.05 * gap
             if not seen and (pads > 80 or by_length):
                 continue  # an answer past a limit on length
             cause = (
@@ -193,7 +198,7 @@ def check_length(context: Context) -> None:
                         cause, reference, reference, pads, right)  # fmt: skip
             return
         grows = max(bad - short_wrong, right - short_right)
-        if grows > 0.05 * gap and not by_length:
+        if grows > 0.05 * gap and not by_length and context.checked.get("declared_range") != "fails":
             _add_length(context, "length_neutrality", Level.DECLARED,
                         "length_pays: the same answer is worth more in a longer completion, which is claimed nowhere",
                         wrong if bad - short_wrong >= grows else reference, reference, pads, max(bad, right))  # fmt: skip

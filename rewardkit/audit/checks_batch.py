@@ -7,6 +7,7 @@ from rewardkit.audit._subject import Case
 from rewardkit.audit.baseline import PAIRS
 from rewardkit.audit.context import Context, said
 from rewardkit.audit.finding import Level
+from rewardkit.audit.session import same
 
 __all__ = ["check_batches", "check_flakiness"]
 
@@ -87,22 +88,25 @@ def check_batches(context: Context) -> None:
         return
     rows = _interleaved(context)
     alone = session.score([[row] for row in rows])
-    whole, reverse, twice = session.score([rows, rows[::-1], [*rows, *rows]])
-    if not all(r.ok for r in (whole, reverse, twice, *alone)):
+    turned = [*rows[3:], *rows[:3]]
+    whole, reverse, turn, twice = session.score([rows, rows[::-1], turned, [*rows, *rows]])
+    if not all(r.ok for r in (whole, reverse, turn, twice, *alone)):
         return  # said by another check
     singles = [r.cells[0] for r in alone]
     moved = list(reverse.cells)[::-1]
-    if list(whole.cells) == singles and moved == singles and list(twice.cells) == singles * 2:
+    back = [*turn.cells[-3:], *turn.cells[:-3]]
+    if all(same(cells, singles) for cells in (whole.cells, moved, back)) and same(
+        twice.cells, singles * 2
+    ):
         context.holds("batch_independence")
         context.holds("permutation_equivariance")
         context.holds("no_leak_between_samples")
         return
-    equivariant = list(whole.cells) == moved
+    equivariant = same(whole.cells, moved) and same(whole.cells, back)
     if equivariant and context.traits.group:
         context.skips("batch_independence", "compares the rows of a batch on purpose")
         return
-    source = [*whole.cells] if list(whole.cells) != singles else [*twice.cells][: len(rows)]
-    at = next((i for i, cell in enumerate(source) if cell != singles[i]), 0)
+    at = next((i for i, cell in enumerate(whole.cells) if not same([cell], [singles[i]])), 0)
     got = f"row {at}: {said(whole)} in the batch of {len(rows)}, {said(alone[at])} alone"
     batch = _smallest(context, rows)
     if equivariant:
@@ -168,6 +172,6 @@ def _smallest(context: Context, rows: list[Case]) -> list[Case]:
         for j in range(i + 1, min(len(rows), i + 4)):
             pair = [rows[i], rows[j]]
             both, one, two = context.session.score([pair, pair[:1], pair[1:]])
-            if both.ok and one.ok and two.ok and both.values != (*one.values, *two.values):
+            if both.ok and one.ok and two.ok and not same(both.cells, (*one.cells, *two.cells)):
                 return pair
     return rows

@@ -54,10 +54,13 @@ def check_form(context: Context) -> None:
     context.holds("depends_on_the_answer")
     if not known:
         return
+    found = len(context.findings)
     _check_lines(context, 0.25 * (max(known) - min(known)))
     best = max(known)
     clean = next(text for text, v in values.items() if v == best)
     plain = [values[t] for t in ("Short.", "I do not know.", "Let us see. " * 30)]
+    if len(context.findings) > found:
+        return
     tagged = "<" in clean and all(v is not None and v < best for v in plain)
     if not tagged:
         context.skips("duplicate_tags", "does not look at tags")

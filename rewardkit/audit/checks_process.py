@@ -20,6 +20,7 @@ def check_effects(context: Context) -> None:
             f"changed: {', '.join(changed)}",
         )
     context.holds("inputs_not_mutated")
+    context.session.restart()  # what the first call of a process leaves is looked at too
     left = context.session.effects(rows)
     if left:
         context.add(

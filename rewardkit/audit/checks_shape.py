@@ -7,6 +7,7 @@ from rewardkit.audit._search import search
 from rewardkit.audit._subject import Case
 from rewardkit.audit.context import Context, said
 from rewardkit.audit.finding import Level
+from rewardkit.audit.session import same
 from rewardkit.testing.strategies import hostile_texts
 
 __all__ = ["check_columns", "check_contents", "check_results", "check_sizes", "check_totality"]
@@ -215,7 +216,7 @@ def check_contents(context: Context) -> None:
     )
     if reads_both:
         for case, mine, theirs in zip(other, here, there, strict=True):
-            if mine.ok and (not theirs.ok or theirs.cells != mine.cells):
+            if mine.ok and (not theirs.ok or not same(theirs.cells, mine.cells)):
                 context.add(
                     "content_types",
                     Level.CONTRACT,
@@ -241,6 +242,9 @@ def _check_silent_turns(context: Context, row: Case) -> None:
     )
     nothing, typed = session.score([[silent], [parts]])
     bad = bool(nothing.error) and not nothing.refused
+    empty = session.row(Case([{"role": "assistant", "content": ""}], row.reference, row.prompt))
+    if bad and empty.error.partition(":")[0] == nothing.error.partition(":")[0]:
+        return  # what raises there is the empty text
     if bad and (context.traits.tool_turns or typed.ok):
         context.add(
             "content_types",

@@ -59,6 +59,15 @@ def _text(write: Callable[[Frame, str, str], str], digits: int = 2) -> Build:
     return lambda frame, kind: _with(kind, lambda g, w: Attempt(g, write(frame, g, w)), digits)
 
 
+def _parts(change: Callable[[str, str], str]) -> Build:
+    """Returns attempts with a part of a reference whose digits differ, so that no part is another."""
+    return lambda frame, kind: (
+        references(kind, min_digits=4)
+        .filter(lambda g: kind != "math" or len(set(g)) == len(g))
+        .map(lambda g: Attempt(g, frame.fill(change(g, ""))))
+    )
+
+
 def _constant(*answers: str) -> Build:
     def build(frame: Frame, kind: Kind) -> Any:
         return st.tuples(references(kind), st.sampled_from(answers)).map(
@@ -81,7 +90,7 @@ def _empty(frame: Frame, kind: Kind) -> Any:
 
 
 def _unusable(frame: Frame, kind: Kind) -> Any:
-    bad = st.sampled_from(["", " ", "N/A", "see the figure", "\\frac{1}{", "???", None, [], "nan"])
+    bad = st.sampled_from(["", " ", "N/A", "see the figure", "\\frac{1}{", "???", None, []])
     some = st.sampled_from(["", None, " ", []])
     return (bad if kind == "math" else some).flatmap(
         lambda r: references(kind).map(lambda a: Attempt(r, frame.fill(a)))
@@ -162,9 +171,9 @@ PROBES: tuple[Probe, ...] = (
     Probe("unusable reference", _unusable, unusable=True, examples=2),
     Probe("nothing on both sides", _nothing_on_both_sides, unusable=True, kinds=_M),
     # Parts of the reference, and the reference as a part.
-    Probe("beginning of the reference", _framed(lambda g, w: g[:2], 4), kinds=_MT),
-    Probe("middle of the reference", _framed(lambda g, w: g[1:3], 4), kinds=_MT),
-    Probe("end of the reference", _framed(lambda g, w: g[-2:], 4), kinds=_MT),
+    Probe("beginning of the reference", _parts(lambda g, w: g[:2]), kinds=_MT),
+    Probe("middle of the reference", _parts(lambda g, w: g[1:3]), kinds=_MT),
+    Probe("end of the reference", _parts(lambda g, w: g[-2:]), kinds=_MT),
     Probe("reference within", _framed(lambda g, w: f"{w[0]}{g}{w[0]}"), kinds=_MT, mentions=True),
     Probe("reference, then more", _framed(lambda g, w: g + w[0]), kinds=_MT, mentions=True),
     Probe("more, then the reference", _framed(lambda g, w: w[0] + g), kinds=_MT, mentions=True),
@@ -188,10 +197,11 @@ PROBES: tuple[Probe, ...] = (
     Probe("four percent off", _loose, share=0.9, kinds=_M),
     Probe("another tail", _framed(lambda g, w: f"{g}.7"), share=0.9, kinds=_M),
     Probe("decimal point moved in", _framed(lambda g, w: f"{g[0]}.{g[1:]}"), share=0.9, kinds=_M),
-    Probe("ten times as much", _framed(lambda g, w: f"{g}0"), share=0.9, kinds=_M),
+    Probe("ten times as much", _framed(lambda g, w: f"{g}0" if "0" not in g else f"{g}00000"), share=0.9, kinds=_M),
     Probe("digits permuted", _framed(_permuted, 3), share=0.9, kinds=_M),
     Probe("digits repeated", _framed(lambda g, w: g + g), share=0.9, kinds=_M),
-    Probe("special value", _constant("nan", "inf", "-inf", "None", "null", "True", "[]", "0", "1", "-1", "undefined", "NaN", "1e999", "*", ".*", "%", "_"), examples=3),
+    Probe("wildcard", _constant(".*", "*", "%", "\\d+", ".+", "_", "[0-9]+"), examples=2),
+    Probe("special value", _constant("nan", "inf", "-inf", "None", "null", "True", "[]", "0", "1", "-1", "1e999"), examples=3),
     Probe("letters permuted", _framed(lambda g, w: g[::-1]), share=0.9, kinds=("text",)),
     # Code and verdicts in the text.
     Probe("program text", _framed(_evaluated), kinds=_M),

@@ -74,7 +74,8 @@ def references(kind: Kind = "math", *, min_digits: int = 2) -> st.SearchStrategy
 def other_values(reference: str, kind: Kind = "math") -> st.SearchStrategy[str]:
     """Returns values that are provably not the reference and share nothing with it.
 
-    A number shares no digit with it, so that no rule about parts of it can hold by chance.
+    A number shares no digit with it and is far from it, so that no rule about parts of it, and no
+    tolerance, can hold by chance.
     """
     if kind != "math":
         pool = LETTERS if kind == "choice" else WORDS
@@ -82,7 +83,9 @@ def other_values(reference: str, kind: Kind = "math") -> st.SearchStrategy[str]:
     free = [d for d in "123456789" if d not in reference]
     size = len(reference.lstrip("-"))
     return st.integers(size, size + 1).flatmap(
-        lambda n: st.lists(st.sampled_from(free), min_size=n, max_size=n).map("".join)
+        lambda n: st.lists(st.sampled_from(free), min_size=n, max_size=n)
+        .map("".join)
+        .filter(lambda w: not 0.6 < int(w) / int(reference) < 1.7)
     )
 
 
