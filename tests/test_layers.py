@@ -18,6 +18,7 @@ LAYERS = [
     {"scoring", "shapes"},
     {"labels"},
     {"report"},
+    {"audit", "testing"},
     {"serve"},
     {"cli"},
     {"__main__"},

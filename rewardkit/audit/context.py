@@ -33,6 +33,10 @@ class Context:
     limits: Limits
     kind: str = "auto"
     baseline: Baseline | None = None
+    rows: list[Case] | None = None
+    """Rows of a reward that runs programs."""
+    scale: tuple[float, float] = (0.0, 1.0)
+    """What its wrong and its right program get."""
     findings: list[Finding] = field(default_factory=list)
     checked: dict[str, str] = field(default_factory=dict)
     """By property: `holds`, `fails`, or why it was not tested."""
@@ -44,6 +48,8 @@ class Context:
     def core(self) -> list[Case]:
         """Returns rows of each sort: right, wrong, without an answer, empty, cut."""
         session, base = self.session, self.baseline
+        if self.rows is not None:
+            return self.rows
         if base is None:
             texts = [*SHAPES, "42", "B", "Paris", ""]
             return [session.case(text, "42") for text in texts]

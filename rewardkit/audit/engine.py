@@ -19,12 +19,14 @@ from rewardkit.audit.checks_shape import (
     check_sizes,
     check_totality,
 )
+from rewardkit.audit.checks_task import check_task, find_task
 from rewardkit.audit.context import SHAPES, Context
 from rewardkit.audit.finding import Level
 from rewardkit.audit.rates import measure_rates
 from rewardkit.audit.report import AuditReport
 from rewardkit.audit.session import Session
 from rewardkit.audit.target import find_spec
+from rewardkit.audit.tasks import TASKS
 from rewardkit.audit.traits import Traits, read_traits
 from rewardkit.errors import ConfigError
 from rewardkit.testing.frames import FRAMES
@@ -113,7 +115,15 @@ def _audit(context: Context, on_step: Callable[[str], None]) -> None:
     on_step("what a right answer gets")
     if steady and plan.reference is not None and KINDS[context.kind]:
         context.baseline = find_baseline(session, context.description, KINDS[context.kind])
-    if context.baseline is None:
+    found = None
+    if steady and context.kind in TASKS:
+        found = find_task(context)
+        if found is None:
+            raise ConfigError(
+                f"no right {context.kind} program was paid more than a wrong one, with any shape of "
+                "reference that is known: is this the kind, and is --reference-column right?"
+            )
+    if context.baseline is None and found is None:
         _settle_chat(context)
     on_step("shapes and types")
     for check in (check_sizes, check_results, check_columns):
@@ -135,13 +145,16 @@ def _audit(context: Context, on_step: Callable[[str], None]) -> None:
         check_right_answers(context)
         check_length(context)
         context.rates = measure_rates(context)
+    elif found is not None:
+        check_task(context, *found)
     elif plan.reference is not None and KINDS[context.kind]:
         if not any(f.level is Level.CONTRACT for f in context.findings):
             _never_paid(context)
     else:
         check_form(context)
     on_step("time and memory")
-    check_bounds(context)
+    if found is None:
+        check_bounds(context)
 
 
 def _settle_shape(context: Context) -> None:

@@ -68,7 +68,6 @@ RULES: tuple[Rule, ...] = (
          "words_are_not_options", ("words that hold letters", "word that begins with the letter"), ("negated",)),
     Rule("negation_ignored: an answer that is denied or taken back is paid",
          "negation", ("negated, then another", "rejected after it was declared"), ("negated",)),
-    Rule("negation_ignored: an answer that is denied is paid", "negation", ("negated",), level=Level.MEASURED),
     Rule("answer_in_reasoning: an answer in the reasoning is paid although the final answer is another",
          "answer_only_in_reasoning", ("only in the reasoning",)),
     Rule("prompt_graded: an answer that stands in the prompt is paid (echo)",
@@ -98,6 +97,7 @@ RULES: tuple[Rule, ...] = (
          "verdict_channel", ("program text",)),
     Rule("injection: text beside a wrong answer that claims a verdict is paid",
          "injection", ("fake verdict",)),
+    Rule("negation_ignored: an answer that is denied is paid", "negation", ("negated",), level=Level.MEASURED),
 )  # fmt: skip
 """In the order of asking: what is more general comes first."""
 

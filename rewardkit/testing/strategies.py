@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 from hypothesis import strategies as st
 
 from rewardkit.testing.frames import FRAMES, Frame
+from rewardkit.verdict import Reason, Verdict
 from rewardkit.errors import ConfigError
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "other_values",
     "references",
     "unanswered",
+    "verdicts",
 ]
 
 Kind: TypeAlias = Literal["math", "choice", "text"]
@@ -130,3 +132,13 @@ def batches(
         answer = reference if right else draw(other_values(reference, kind))
         rows.append((f"Which value is meant by {reference!r}?", answer, reference))
     return rows
+
+
+def verdicts() -> st.SearchStrategy[Verdict]:
+    """Returns verdicts: any score in [0, 1] or None, any reason, any short answer."""
+    return st.builds(
+        Verdict,
+        st.none() | st.floats(0.0, 1.0),
+        st.sampled_from(Reason),
+        st.none() | st.text(max_size=8),
+    )
