@@ -1,7 +1,7 @@
-"""The smallest case that a condition holds for, by hypothesis, within a bound on time."""
+"""The smallest case that is wrong, by hypothesis: generated, asked in one go, then shrunk."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Generic, TypeVar
@@ -21,7 +21,7 @@ class Limits:
     examples: int
     """Cases of each property."""
     seconds: float
-    """For each property, on the clock."""
+    """For the shrinking of one case, on the clock."""
     rate_cases: int
     """Cases of each family whose rate is measured."""
     rounds: int
@@ -30,7 +30,7 @@ class Limits:
     @classmethod
     def of(cls, profile: str) -> "Limits":
         """Returns the limits of `fast` or `deep`."""
-        return cls(200, 30.0, 200, 200) if profile == "deep" else cls(14, 0.8, 16, 12)
+        return cls(200, 30.0, 200, 200) if profile == "deep" else cls(14, 2.0, 16, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,51 +41,69 @@ class Found(Generic[T]):
     """The smallest case, None if none was found."""
     tried: int
     hits: int
-    """Of the first `tried` generated cases, before any shrinking."""
+    """Of the `tried` generated cases, before any shrinking."""
 
 
 def search(
     strategy: Any,  # noqa: ANN401
-    condition: Callable[[T], bool],
+    ask: Callable[[Sequence[T]], Sequence[bool]],
     *,
     limits: Limits,
     times: int = 1,
     seed: int = 0,
 ) -> Found[T]:
-    """Returns the smallest case for which the condition holds.
+    """Returns the smallest case that `ask` says yes to.
+
+    All cases are generated first and asked together, which costs one exchange with the worker; only
+    a hit is then shrunk, case by case. Which cases are tried depends on the seed alone, not on how
+    busy the machine is.
 
     Args:
         strategy: of hypothesis.
-        condition: called with cases; it is asked once for each.
-        limits: how many cases, and how long.
-        times: a multiple of both.
-        seed: of the generator. The same seed gives the same search.
+        ask: called with cases; says for each whether it is wrong.
+        limits: how many cases, and how long a hit is shrunk.
+        times: a multiple of the cases.
+        seed: of the generator.
     """
-    known: dict[str, bool] = {}
-    count = {"tried": 0, "hits": 0}
-    ends = time.monotonic() + limits.seconds * times
-    best: list[T] = []
+    drawn: dict[str, T] = {}
 
-    def asked(case: T) -> bool:
+    def note(case: T) -> bool:
+        drawn.setdefault(repr(case), case)
+        return False
+
+    _find(strategy, note, limits.examples * times, seed)
+    cases = list(drawn.values())
+    answers = dict(zip(drawn, ask(cases), strict=True))
+    hits = [drawn[key] for key, wrong in answers.items() if wrong]
+    if not hits:
+        return Found(None, len(cases), 0)
+    best = list(hits)
+    ends = time.monotonic() + limits.seconds
+
+    def known(case: T) -> bool:
         key = repr(case)
-        if key not in known:
+        if key not in answers:
             # Out of time, nothing new is asked; what is known stays, so the search ends in order.
             if time.monotonic() > ends:
                 return False
-            known[key] = condition(case)
-            if not best:
-                count["tried"] += 1
-                count["hits"] += known[key]
-            if known[key]:
+            answers[key] = bool(ask([case])[0])
+            if answers[key]:
                 best.append(case)
-        return known[key]
+        return answers[key]
 
+    example = _find(strategy, known, limits.examples * times, seed)
+    if example is None:
+        example = min(best, key=lambda case: (len(repr(case)), repr(case)))
+    return Found(example, len(cases), len(hits))
+
+
+def _find(strategy: Any, condition: Callable[[T], bool], examples: int, seed: int) -> T | None:  # noqa: ANN401
     try:
-        example: T | None = find(
+        found: T = find(
             strategy,
-            asked,
+            condition,
             settings=settings(
-                max_examples=limits.examples * times,
+                max_examples=examples,
                 database=None,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
@@ -94,5 +112,5 @@ def search(
             random=Random(seed),
         )
     except (NoSuchExample, Unsatisfiable):
-        example = min(best, key=lambda case: len(repr(case)), default=None)
-    return Found(example, count["tried"], count["hits"])
+        return None
+    return found

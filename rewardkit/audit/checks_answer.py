@@ -1,5 +1,6 @@
 """A reward that grades answers: no trick is paid, and a right answer is."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -80,8 +81,9 @@ def _value(context: Context, base: Baseline, probe: Probe, attempt: Attempt) -> 
 
 
 def _play(context: Context, base: Baseline, probe: Probe) -> Attempt | None:
-    def pays(attempt: Attempt) -> bool:
-        return base.share(_value(context, base, probe, attempt)) >= probe.share
+    def pays(attempts: Sequence[Attempt]) -> list[bool]:
+        results = context.session.rows([_case(context, base, probe, a) for a in attempts])
+        return [base.share(r.cells[0].value) >= probe.share if r.ok and r.cells[0].finite else False for r in results]
 
     found = search(
         probe.build(base.frame, base.kind), pays, limits=context.limits, times=probe.examples
@@ -100,7 +102,7 @@ def check_right_answers(context: Context) -> None:
     def refused(answer: str) -> bool:
         return _share(context, base, answer, answer) < 0.5
 
-    found = search(plain, refused, limits=context.limits, times=2)
+    found = search(plain, lambda answers: [refused(a) for a in answers], limits=context.limits, times=2)
     if found.example is not None:
         zero = found.example == "0" and not refused("7") and not refused("100")
         cause = (

@@ -42,7 +42,7 @@ BOMBS: tuple[str, ...] = (
 def check_bounds(context: Context) -> None:
     """Each bomb ends in time, within the memory, and without a raise."""
     session, base = context.session, context.baseline
-    reference = base.reference("42" if base.kind == "math" else "B") if base else "42"
+    reference = context.plain_reference()
     slowest = 0.0
     for bomb in BOMBS:
         texts = [bomb, f"<think>\n{bomb}"]

@@ -68,19 +68,34 @@ def check_places(context: Context) -> None:
             context.add(name, Level.CONTRACT, cause, rows[:1], f"there it {said(result)}, here it {said(serial)}")
     if any(f.property == "thread_safety" for f in context.findings):
         return
-    batches = [rows[i:] + rows[:i] for i in range(4)]
+    _check_race(context)
+
+
+_SLOW_S = 0.02
+
+
+def _check_race(context: Context) -> None:
+    """Calls side by side give what each gives alone."""
+    session, rows = context.session, context.core()
+    before = session.seconds
+    session.score([rows])
+    slow = session.seconds - before > _SLOW_S * len(rows)
+    # A slow reward has deadlines of its own, which calls side by side may reach: few rows then.
+    batches = [rows[:1], rows[1:2]] if slow else [rows[i:] + rows[:i] for i in range(4)]
     apart = session.score(batches)
-    beside = session.concurrent(batches, context.limits.rounds)
-    at = next((i for i in range(len(batches)) if _differs(beside[i], apart[i])), None)
-    if at is not None and apart[at].ok:
-        context.add(
-            "concurrency_safety",
-            Level.CONTRACT,
-            "race: calls side by side disturb each other (shared mutable state without a lock)",
-            batches[at][:2],
-            f"side by side it {said(beside[at])}, alone it {said(apart[at])}",
-        )
-    context.holds("concurrency_safety")
+    for _ in range(2):  # seen twice, it is no accident of a busy machine
+        beside = session.concurrent(batches, 4 if slow else context.limits.rounds)
+        at = next((i for i in range(len(batches)) if _differs(beside[i], apart[i])), None)
+        if at is None or not apart[at].ok or beside[at].fate == "timeout":
+            context.holds("concurrency_safety")
+            return
+    context.add(
+        "concurrency_safety",
+        Level.CONTRACT,
+        "race: calls side by side disturb each other (shared mutable state without a lock)",
+        batches[at][:2],
+        f"side by side it {said(beside[at])}, alone it {said(apart[at])}",
+    )
 
 
 def _is_local(result: BatchResult) -> bool:

@@ -106,7 +106,7 @@ def _judge_value(context: Context, case: Case, result: BatchResult) -> bool:
 def check_totality(context: Context) -> None:
     """No text raises, and none gets anything but a number."""
     session, base = context.session, context.baseline
-    reference = base.reference("42" if base.kind == "math" else "B") if base else "42"
+    reference = context.plain_reference()
 
     def make(text: str) -> Case:
         return session.case(text, reference)
@@ -115,9 +115,9 @@ def check_totality(context: Context) -> None:
     if base is not None:
         texts = texts | hostile_texts().map(base.frame.fill)
 
-    def raises(text: str) -> bool:
-        result = session.row(make(text))
-        return bool(result.error or result.shape) and not result.refused
+    def raises(texts: Sequence[str]) -> list[bool]:
+        results = session.rows([make(text) for text in texts])
+        return [bool(r.error or r.shape) and not r.refused for r in results]
 
     found = search(texts, raises, limits=context.limits, times=10)
     if found.example is not None:
@@ -137,8 +137,10 @@ def check_totality(context: Context) -> None:
         context.add(name, Level.CONTRACT, cause, [case], said(result))
     context.holds("totality")
 
-    def off(text: str) -> bool:
-        result = session.row(make(text))
+    def off(texts: Sequence[str]) -> list[bool]:
+        return [is_off(result) for result in session.rows([make(text) for text in texts])]
+
+    def is_off(result: BatchResult) -> bool:
         bad = result.ok and (
             bool(result.cells[0].wrong)
             or (result.cells[0].value is not None and not result.cells[0].finite)

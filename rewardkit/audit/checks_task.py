@@ -42,6 +42,9 @@ def check_task(context: Context, task: Task, layout: str) -> None:
     low, high = context.scale
     paid: set[str] = set()
 
+    # Asserts compare with the program's own object: what they believe is theirs, not the reward's.
+    inherent = "assert" in str(task.reference)
+
     def play(text: str, reference: object, cause: str, name: str, share: float = 0.6) -> bool:
         """Plays one program; returns whether it was paid."""
         case = context.session.case(text, reference)
@@ -55,7 +58,8 @@ def check_task(context: Context, task: Task, layout: str) -> None:
         if gain < share:
             return False
         paid.add(cause.partition(":")[0])
-        context.add(name, Level.CONTRACT, cause, [case],
+        level = Level.MEASURED if inherent and name == "no_spoofing" else Level.CONTRACT
+        context.add(name, level, cause, [case],
                     f"paid {value:g}, where a right program gets {high:g} and a wrong one {low:g}",
                     expect=f"scores[0] is None or scores[0] < {low + share * (high - low):g}", gain=round(gain, 4))  # fmt: skip
         return True

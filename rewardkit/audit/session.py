@@ -41,7 +41,11 @@ class Session:
         self.seconds = 0.0
         """Time spent in them."""
         self._pool = WorkerPool(
-            workers=1, memory_mb=memory_mb, max_tasks=10**6, initializer=_jobs.settle
+            workers=1,
+            memory_mb=memory_mb,
+            max_tasks=10**6,
+            preload=(_jobs.__name__, _jobs_state.__name__),
+            initializer=_jobs.settle,
         )
 
     def describe(self) -> Description:
@@ -72,6 +76,21 @@ class Session:
     def row(self, case: Case, *, timeout_s: float | None = None) -> BatchResult:
         """Returns what the reward says about one row alone."""
         return self.score([[case]], timeout_s=timeout_s)[0]
+
+    def rows(self, cases: Sequence[Case]) -> list[BatchResult]:
+        """Returns what the reward says about rows that are scored one by one.
+
+        If one of them ends the process, the rest is asked apart, so that each has its own fate.
+        """
+        results = self.score([[case] for case in cases], timeout_s=3 * self.timeout_s)
+        if len(cases) == 1 or not any(result.fate for result in results):
+            return results
+        found: list[BatchResult] = []
+        for case in cases:
+            found.append(self.row(case))
+            if found[-1].fate:  # one is enough: each costs a process
+                return [*found, *[BatchResult(error="not asked", refused=True)] * (len(cases) - len(found))]
+        return found
 
     def value(self, text: str, reference: Any, prompt: Any = None) -> float | None:
         """Returns the number that a completion gets; None for anything but a finite number."""
