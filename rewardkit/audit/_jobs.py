@@ -159,8 +159,10 @@ def _read(value: Any, count: int) -> BatchResult:
         return BatchResult(shape=f"returned a {type(value).__name__} instead of a list")
     if len(items) != count:
         return BatchResult(shape=f"returned {len(items)} values for {count} completions")
-    foreign = "" if type(value).__module__ in ("builtins", "rewardkit.reward") else (
-        f"in a {type(value).__module__}.{type(value).__name__}"
+    foreign = (
+        ""
+        if type(value).__module__ in ("builtins", "rewardkit.reward")
+        else (f"in a {type(value).__module__}.{type(value).__name__}")
     )
     return BatchResult(tuple(_cell(item, foreign) for item in items))
 

@@ -12,7 +12,8 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from rewardkit.audit._jobs import BatchResult, run_batch
@@ -20,7 +21,16 @@ from rewardkit.audit._subject import Case, Spec, Subject, load
 from rewardkit.runtime._link import import_path
 from rewardkit.runtime._tasks import describe as describe_error
 
-__all__ = ["concurrent", "daemonic", "effects", "forked", "fresh", "mutations", "pickled", "threaded"]
+__all__ = [
+    "concurrent",
+    "daemonic",
+    "effects",
+    "forked",
+    "fresh",
+    "mutations",
+    "pickled",
+    "threaded",
+]
 
 
 def mutations(spec: Spec, cases: Sequence[Case]) -> list[str]:
@@ -54,7 +64,10 @@ class _Held:
         if subject.sort == "function" and subject.plan.batched:
             subject.finish(subject._invoke(self.completions, columns))
             return
-        subject.call([Case(c, r.reference, r.prompt) for c, r in zip(self.completions, rows, strict=True)], columns)
+        subject.call(
+            [Case(c, r.reference, r.prompt) for c, r in zip(self.completions, rows, strict=True)],
+            columns,
+        )
 
 
 def effects(spec: Spec, cases: Sequence[Case]) -> list[str]:
@@ -69,7 +82,11 @@ def effects(spec: Spec, cases: Sequence[Case]) -> list[str]:
         after = _snapshot()
         changed = [name for name, value in before.items() if after[name] != value]
         changed += [n for n in _NOT_BY_IMPORT if n not in changed and before[n] != untouched[n]]
-        set_here = {k: v for k, v in before["the environment"].items() if untouched["the environment"].get(k) != v}
+        set_here = {
+            k: v
+            for k, v in before["the environment"].items()
+            if untouched["the environment"].get(k) != v
+        }
         if set_here and "the environment" not in changed:
             for name in set_here:
                 os.environ.pop(name, None)
@@ -84,7 +101,12 @@ def effects(spec: Spec, cases: Sequence[Case]) -> list[str]:
     return changed
 
 
-_NOT_BY_IMPORT = ("the working directory", "a signal handler", "standard output", "the recursion limit")
+_NOT_BY_IMPORT = (
+    "the working directory",
+    "a signal handler",
+    "standard output",
+    "the recursion limit",
+)
 
 
 def _reseeded(subject: Subject, cases: Sequence[Case], seed: int) -> Any:
@@ -97,7 +119,9 @@ def _snapshot() -> dict[str, Any]:
     return {
         "the working directory": os.getcwd(),
         "the environment": dict(os.environ),
-        "a signal handler": [str(signal.getsignal(s)) for s in (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)],
+        "a signal handler": [
+            str(signal.getsignal(s)) for s in (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
+        ],
         "the recursion limit": sys.getrecursionlimit(),
         "the limit on integer digits": sys.get_int_max_str_digits(),
         "the warning filters": len(warnings.filters),
@@ -111,7 +135,9 @@ def _snapshot() -> dict[str, Any]:
 
 def threaded(spec: Spec, cases: Sequence[Case]) -> BatchResult:
     """Returns what the reward says when it is called in another thread."""
-    return _in_threads(lambda: run_batch(load(spec), cases), 1)[0]
+    subject = load(spec)
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(run_batch, subject, cases).result()
 
 
 def concurrent(spec: Spec, batches: Sequence[Sequence[Case]], rounds: int) -> list[BatchResult]:
@@ -139,16 +165,6 @@ def concurrent(spec: Spec, batches: Sequence[Sequence[Case]], rounds: int) -> li
     finally:
         sys.setswitchinterval(interval)
     return serial
-
-
-def _in_threads(function: Callable[[], Any], count: int) -> list[Any]:
-    results: list[Any] = []
-    threads = [threading.Thread(target=lambda: results.append(function())) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def pickled(spec: Spec, cases: Sequence[Case]) -> BatchResult:

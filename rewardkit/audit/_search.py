@@ -45,7 +45,7 @@ class Found(Generic[T]):
 
 
 def search(
-    strategy: Any,  # noqa: ANN401
+    strategy: Any,
     ask: Callable[[Sequence[T]], Sequence[bool]],
     *,
     limits: Limits,
@@ -97,7 +97,7 @@ def search(
     return Found(example, len(cases), len(hits))
 
 
-def _find(strategy: Any, condition: Callable[[T], bool], examples: int, seed: int) -> T | None:  # noqa: ANN401
+def _find(strategy: Any, condition: Callable[[T], bool], examples: int, seed: int) -> T | None:
     try:
         found: T = find(
             strategy,

@@ -1,4 +1,4 @@
-"""How a reward wants to be called, read from its signature and, where that says little, its source."""
+"""How a reward wants to be called: its signature and, where that says little, its source."""
 
 import ast
 import inspect
@@ -30,7 +30,15 @@ _PROMPTS = (
     "instruction", "instructions",
 )  # fmt: skip
 _TOKENS = ("completion_ids", "completions_ids", "token_ids", "tokens", "completion_tokens")
-_WITHOUT_COLUMN = ("trainer_state", "log_extra", "log_metric", "environments", "state", "rng", "seed")
+_WITHOUT_COLUMN = (
+    "trainer_state",
+    "log_extra",
+    "log_metric",
+    "environments",
+    "state",
+    "rng",
+    "seed",
+)
 
 
 @dataclass(frozen=True, slots=True)

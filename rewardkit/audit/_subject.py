@@ -93,9 +93,7 @@ class Subject:
         if self.plan.batched:
             return self._invoke(completions, columns)
         if self.is_async:
-            return _gathered(
-                [self._invoke(c, _row(columns, i)) for i, c in enumerate(completions)]
-            )
+            return _gathered([self._invoke(c, _row(columns, i)) for i, c in enumerate(completions)])
         return [self._invoke(c, _row(columns, i)) for i, c in enumerate(completions)]
 
     def _invoke(self, completions: Any, columns: dict[str, Any]) -> Any:

@@ -96,9 +96,7 @@ def find_baseline(
     return None
 
 
-def _best(
-    session: Session, kind: Kind, frames: Sequence[Frame], writing: str
-) -> Baseline | None:
+def _best(session: Session, kind: Kind, frames: Sequence[Frame], writing: str) -> Baseline | None:
     write = WRITINGS[writing]
     pairs = PAIRS[kind]
     rows = [(f, g, a) for f in frames for g, w in pairs for a in (g, w)]
@@ -120,9 +118,13 @@ def _best(
         wrong = [values[start + 2 * i + 1] for i in range(len(pairs))]
         if any(v is None for v in right):
             continue
-        gain = min(v for v in right if v is not None) - max((v for v in wrong if v is not None), default=0.0)
+        gain = min(v for v in right if v is not None) - max(
+            (v for v in wrong if v is not None), default=0.0
+        )
         if gain <= 1e-9:
-            gains = [r - w for r, w in zip(right, wrong, strict=True) if r is not None and w is not None]
+            gains = [
+                r - w for r, w in zip(right, wrong, strict=True) if r is not None and w is not None
+            ]
             if sum(g > 1e-9 for g in gains) < 2 or len(set(right)) > 1:
                 continue
             gain = 1e-6  # paid now and then: a fault that the probes name
@@ -132,8 +134,8 @@ def _best(
     if best is None:
         return None
     start = best[1] * 2 * len(pairs)
-    right = [v for i in range(len(pairs)) if (v := values[start + 2 * i]) is not None]
-    wrong = [v for i in range(len(pairs)) if (v := values[start + 2 * i + 1]) is not None]
-    low = min(wrong, default=0.0) if best[0] <= 1e-6 else max(wrong, default=0.0)
+    good = [v for i in range(len(pairs)) if (v := values[start + 2 * i]) is not None]
+    bad = [v for i in range(len(pairs)) if (v := values[start + 2 * i + 1]) is not None]
+    low = min(bad, default=0.0) if best[0] <= 1e-6 else max(bad, default=0.0)
     blank = session.value("I do not know.", write(pairs[0][0]))
-    return Baseline(kind, frames[best[1]], writing, min(right), low, blank, tuple(paying))
+    return Baseline(kind, frames[best[1]], writing, min(good), low, blank, tuple(paying))

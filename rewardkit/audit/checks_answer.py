@@ -67,7 +67,9 @@ def _base(context: Context) -> Baseline:
 
 def _is_tolerant(context: Context) -> bool:
     text = context.description.documentation.lower()
-    return any(word in text for word in ("toleran", "relaxed", "close to", "approximat", "percent", "%"))
+    return any(
+        word in text for word in ("toleran", "relaxed", "close to", "approximat", "percent", "%")
+    )
 
 
 def _case(context: Context, base: Baseline, probe: Probe, attempt: Attempt) -> Case:
@@ -83,7 +85,10 @@ def _value(context: Context, base: Baseline, probe: Probe, attempt: Attempt) -> 
 def _play(context: Context, base: Baseline, probe: Probe) -> Attempt | None:
     def pays(attempts: Sequence[Attempt]) -> list[bool]:
         results = context.session.rows([_case(context, base, probe, a) for a in attempts])
-        return [base.share(r.cells[0].value) >= probe.share if r.ok and r.cells[0].finite else False for r in results]
+        return [
+            base.share(r.cells[0].value) >= probe.share if r.ok and r.cells[0].finite else False
+            for r in results
+        ]
 
     found = search(
         probe.build(base.frame, base.kind), pays, limits=context.limits, times=probe.examples
@@ -102,7 +107,10 @@ def check_right_answers(context: Context) -> None:
     def refused(answer: str) -> bool:
         return _share(context, base, answer, answer) < 0.5
 
-    found = search(plain, lambda answers: [refused(a) for a in answers], limits=context.limits, times=2)
+    def all_refused(answers: Sequence[str]) -> list[bool]:
+        return [refused(answer) for answer in answers]
+
+    found = search(plain, all_refused, limits=context.limits, times=2)
     if found.example is not None:
         zero = found.example == "0" and not refused("7") and not refused("100")
         cause = (
@@ -110,14 +118,24 @@ def check_right_answers(context: Context) -> None:
             if zero
             else "right_answer_refused: an answer that is the reference letter by letter is refused"
         )
-        _add_refusal(context, "spelling_of_equal_values", Level.CONTRACT, cause, found.example, found.example)
+        _add_refusal(
+            context, "spelling_of_equal_values", Level.CONTRACT, cause, found.example, found.example
+        )
     if base.kind == "math" and not _found_faults(context):
         for answer, cause in (
-            ("-17", "negative_refused: a negative number that is the reference letter by letter is refused"),
-            ("1234567", "large_number_refused: a long number that is the reference letter by letter is refused"),
+            (
+                "-17",
+                "negative_refused: a negative number that is the reference letter by letter is refused",
+            ),
+            (
+                "1234567",
+                "large_number_refused: a long number that is the reference letter by letter is refused",
+            ),
         ):
             if refused(answer):
-                _add_refusal(context, "spelling_of_equal_values", Level.MEASURED, cause, answer, answer)
+                _add_refusal(
+                    context, "spelling_of_equal_values", Level.MEASURED, cause, answer, answer
+                )
     good = "B" if base.kind == "choice" else "Paris" if base.kind == "text" else "137"
     for written in () if _found_faults(context) else (f" {good}", f"{good} ", f" {good} "):
         if _share(context, base, good, written) < 0.5:
@@ -165,7 +183,13 @@ _FILLER = "We look at the next step and check it with care before we go on to th
 def check_length(context: Context) -> None:
     """Padding never makes a wrong answer worth a right one, and never hides a right one."""
     base, session = _base(context), context.session
-    reference, wrong = ("B", "C") if base.kind == "choice" else ("Paris", "Oslo") if base.kind == "text" else ("137", "286")
+    reference, wrong = (
+        ("B", "C")
+        if base.kind == "choice"
+        else ("Paris", "Oslo")
+        if base.kind == "text"
+        else ("137", "286")
+    )
     by_length = context.traits.length_neutral is False
 
     def value(answer: str, pads: int) -> float | None:
@@ -174,7 +198,9 @@ def check_length(context: Context) -> None:
         before = inside if inside != frame.before else f"{frame.before}{_FILLER * pads}\n"
         if not frame.before and pads and frame.name.startswith("JSON"):
             return None
-        return session.value(f"{before}{frame.declare(answer)}{frame.after}", base.reference(reference))
+        return session.value(
+            f"{before}{frame.declare(answer)}{frame.after}", base.reference(reference)
+        )
 
     short_right, short_wrong = value(reference, 0), value(wrong, 0)
     gap = base.right - base.wrong
@@ -200,7 +226,11 @@ def check_length(context: Context) -> None:
                         cause, reference, reference, pads, right)  # fmt: skip
             return
         grows = max(bad - short_wrong, right - short_right)
-        if grows > 0.05 * gap and not by_length and context.checked.get("declared_range") != "fails":
+        if (
+            grows > 0.05 * gap
+            and not by_length
+            and context.checked.get("declared_range") != "fails"
+        ):
             _add_length(context, "length_neutrality", Level.DECLARED,
                         "length_pays: the same answer is worth more in a longer completion, which is claimed nowhere",
                         wrong if bad - short_wrong >= grows else reference, reference, pads, max(bad, right))  # fmt: skip
@@ -215,7 +245,8 @@ def _add_length(context: Context, name: str, level: Level, cause: str, answer: s
     text = f"{base.frame.before}{_FILLER * pads}\n{base.frame.declare(answer)}{base.frame.after}"
     case = context.session.case(text, base.reference(reference))
     expect = (
-        f"scores[0] > {base.wrong:g}" if answer == reference and name != "length_neutrality"
+        f"scores[0] > {base.wrong:g}"
+        if answer == reference and name != "length_neutrality"
         else f"scores[0] < {max(value, base.wrong + 1e-6):g}"
     )
     context.add(name, level, cause, [case],

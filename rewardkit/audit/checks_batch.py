@@ -158,7 +158,9 @@ def _leaks(context: Context, rows: list[Case]) -> bool:
     values = []
     for changed in range(3):
         batch = [
-            context.session.case(base.frame.fill(a), base.reference(second if i == changed else first))
+            context.session.case(
+                base.frame.fill(a), base.reference(second if i == changed else first)
+            )
             for i, a in enumerate(answers)
         ]
         values.append(context.session.score([batch])[0].values)

@@ -57,7 +57,9 @@ def check_bounds(context: Context) -> None:
                 continue
             short = session.case(text if len(text) < 2000 else f"{text[:60]}…", reference)
             if result.fate:
-                name = {"timeout": "wall_bound", "memory": "memory_bound"}.get(result.fate, "totality")
+                name = {"timeout": "wall_bound", "memory": "memory_bound"}.get(
+                    result.fate, "totality"
+                )
                 context.add(name, Level.CONTRACT, _FATES[result.fate], [short], said(result))
                 return
             if "daemonic" not in result.error:

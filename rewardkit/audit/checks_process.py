@@ -65,7 +65,13 @@ def check_places(context: Context) -> None:
                                  "other processes need a function or class at the top of a module.")  # fmt: skip
             context.skips(name, "a closure or lambda")
         else:
-            context.add(name, Level.CONTRACT, cause, rows[:1], f"there it {said(result)}, here it {said(serial)}")
+            context.add(
+                name,
+                Level.CONTRACT,
+                cause,
+                rows[:1],
+                f"there it {said(result)}, here it {said(serial)}",
+            )
     if any(f.property == "thread_safety" for f in context.findings):
         return
     _check_race(context)
@@ -83,10 +89,11 @@ def _check_race(context: Context) -> None:
     # A slow reward has deadlines of its own, which calls side by side may reach: few rows then.
     batches = [rows[:1], rows[1:2]] if slow else [rows[i:] + rows[:i] for i in range(4)]
     apart = session.score(batches)
+    at = 0
     for _ in range(2):  # seen twice, it is no accident of a busy machine
         beside = session.concurrent(batches, 4 if slow else context.limits.rounds)
-        at = next((i for i in range(len(batches)) if _differs(beside[i], apart[i])), None)
-        if at is None or not apart[at].ok or beside[at].fate == "timeout":
+        at = next((i for i in range(len(batches)) if _differs(beside[i], apart[i])), -1)
+        if at < 0 or not apart[at].ok or beside[at].fate == "timeout":
             context.holds("concurrency_safety")
             return
     context.add(
@@ -99,4 +106,8 @@ def _check_race(context: Context) -> None:
 
 
 def _is_local(result: BatchResult) -> bool:
-    return "local object" in result.error or "<lambda>" in result.error or "not the same object" in result.error
+    return (
+        "local object" in result.error
+        or "<lambda>" in result.error
+        or "not the same object" in result.error
+    )

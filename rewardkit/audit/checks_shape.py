@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from hypothesis import strategies as st
+
 from rewardkit.audit._jobs import BatchResult
 from rewardkit.audit._search import search
 from rewardkit.audit._subject import Case
@@ -77,7 +79,9 @@ def _judge_value(context: Context, case: Case, result: BatchResult) -> bool:
             if number
             else f"not_a_number: a value comes back as {cell.wrong} instead of a float"
         )
-        context.add(name, Level.CONTRACT, cause, [case], said(result), expect="isinstance(scores[0], float)")
+        context.add(
+            name, Level.CONTRACT, cause, [case], said(result), expect="isinstance(scores[0], float)"
+        )
         return True
     if cell.value is not None and not cell.finite:
         context.add(
@@ -152,7 +156,7 @@ def check_totality(context: Context) -> None:
         return bad
 
     long = [context.core()[0].completion, "word " * 3000, "word " * 300]
-    texts = texts | _st_sampled([t for t in long if isinstance(t, str)])
+    texts = texts | st.sampled_from([t for t in long if isinstance(t, str)])
     odd = search(texts, off, limits=context.limits, times=6, seed=1)
     if odd.example is not None:
         case = make(odd.example)
@@ -169,12 +173,6 @@ _FATES = {
     "memory": "memory: a text of the model makes the reward use all its memory (no memory bound)",
     "crash": "process_dies: a text of the model ends the process of the reward (exit, crash)",
 }
-
-
-def _st_sampled(values: list[str]) -> object:
-    from hypothesis import strategies as st
-
-    return st.sampled_from(values)
 
 
 def check_columns(context: Context) -> None:
@@ -240,7 +238,9 @@ def _check_silent_turns(context: Context, row: Case) -> None:
     text = row.completion if isinstance(row.completion, str) else row.completion[0]["content"]
     silent = Case([{"role": "assistant", "content": None}], row.reference, row.prompt)
     parts = Case(
-        [{"role": "assistant", "content": [{"type": "text", "text": text}]}], row.reference, row.prompt
+        [{"role": "assistant", "content": [{"type": "text", "text": text}]}],
+        row.reference,
+        row.prompt,
     )
     nothing, typed = session.score([[silent], [parts]])
     bad = bool(nothing.error) and not nothing.refused

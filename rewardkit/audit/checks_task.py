@@ -80,7 +80,14 @@ def check_task(context: Context, task: Task, layout: str) -> None:
     if task.partial:
         play(lay(kind, task.partial), task.reference,
              "first_test_only: a program that passes the first test alone is paid in full", "all_tests", 0.9)  # fmt: skip
-    for name in ("empty_and_blank", "crash_is_no_match", "no_spoofing", "verdict_channel", "empty_tests", "all_tests"):
+    for name in (
+        "empty_and_blank",
+        "crash_is_no_match",
+        "no_spoofing",
+        "verdict_channel",
+        "empty_tests",
+        "all_tests",
+    ):
         context.holds(name)
     if kind == "code":
         _check_endless(context, lay(kind, f"{task.wrong}\nwhile True:\n    pass"), task)

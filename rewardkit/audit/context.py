@@ -17,7 +17,7 @@ from rewardkit.audit.traits import Traits
 __all__ = ["Context", "shown"]
 
 
-def shown(value: Any, limit: int = 400) -> str:  # noqa: ANN401
+def shown(value: Any, limit: int = 400) -> str:
     """Returns a value as a short line."""
     text = repr(value)
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
@@ -62,13 +62,15 @@ class Context:
         rows += [("", PAIRS[base.kind][0][0]), (base.frame.fill(""), PAIRS[base.kind][0][0])]
         return [session.case(text, base.reference(r)) for text, r in rows]
 
-    def plain_reference(self) -> Any:  # noqa: ANN401
+    def plain_reference(self) -> Any:
         """Returns a reference that can be graded against."""
         if self.rows is not None:
             return self.rows[0].reference
         if self.baseline is None:
             return "42"
-        return self.baseline.reference({"math": "42", "choice": "B"}.get(self.baseline.kind, "Paris"))
+        return self.baseline.reference(
+            {"math": "42", "choice": "B"}.get(self.baseline.kind, "Paris")
+        )
 
     def holds(self, name: str) -> None:
         """Notes that a property was tested and held."""

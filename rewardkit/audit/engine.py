@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 from rewardkit.audit._search import Limits
-from rewardkit.audit._subject import Spec
 from rewardkit.audit.baseline import find_baseline
 from rewardkit.audit.checks_answer import check_length, check_right_answers, check_tricks
 from rewardkit.audit.checks_batch import check_batches, check_flakiness
@@ -58,7 +57,7 @@ _ALIASES = {
 
 
 def audit_reward(
-    reward: Any,  # noqa: ANN401
+    reward: Any,
     *,
     kind: str = "auto",
     reference_column: str | None = None,
@@ -218,5 +217,9 @@ def _never_paid(context: Context) -> None:
         frame = next(f for f in FRAMES if f.name == name)
         case = session.case(frame.fill("58"), "42")
     else:
-        cause = "right_answer_refused: no right answer is worth more than a wrong one in any form tried"
-    context.add("depends_on_the_answer", Level.CONTRACT, cause, [case], f"values {sorted(set(known))[:5]}")
+        cause = (
+            "right_answer_refused: no right answer is worth more than a wrong one in any form tried"
+        )
+    context.add(
+        "depends_on_the_answer", Level.CONTRACT, cause, [case], f"values {sorted(set(known))[:5]}"
+    )

@@ -54,18 +54,23 @@ def _cards(report: AuditReport) -> str:
         ("Properties that held", f"{held} of {len(report.checked)}"),
     )
     return "".join(
-        f'<div class="card"><h2>{name}</h2><p class="figure">{value}</p></div>' for name, value in shown
+        f'<div class="card"><h2>{name}</h2><p class="figure">{value}</p></div>'
+        for name, value in shown
     )
 
 
 def _finding(finding: Finding) -> str:
     slug, _, cause = finding.root_cause.partition(": ")
-    gain = "" if finding.gain is None else f"<p>Pays {100 * finding.gain:.0f} % of what a right answer gets.</p>"
+    gain = (
+        ""
+        if finding.gain is None
+        else f"<p>Pays {100 * finding.gain:.0f} % of what a right answer gets.</p>"
+    )
     also = f"<p>Also: {escape(', '.join(finding.symptoms))}</p>" if finding.symptoms else ""
     test = f"<h4>A test for it</h4><pre>{escape(finding.test)}</pre>" if finding.test else ""
     return (
         f'<details class="example" open><summary><span class="badge failed">{finding.level.value}</span> '
-        f"<code>{escape(slug)}</code> <span class=\"note\">{escape(finding.property)}</span></summary>"
+        f'<code>{escape(slug)}</code> <span class="note">{escape(finding.property)}</span></summary>'
         f'<div class="body"><p>{escape(cause)}</p><pre dir="auto">{escape(finding.example)}</pre>'
         f"{gain}{also}{test}</div></details>"
     )

@@ -82,7 +82,7 @@ def _arguments(target: str, positional: Sequence[str], given: dict[str, Any]) ->
     return f"{target}({', '.join(parts)})"
 
 
-def _plain(value: Any) -> bool:  # noqa: ANN401
+def _plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(_plain(v) for v in value.values())
     if isinstance(value, list | tuple):

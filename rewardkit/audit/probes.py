@@ -83,15 +83,19 @@ def _plain(frame: Frame, kind: Kind) -> Any:
 
 def _empty(frame: Frame, kind: Kind) -> Any:
     blanks = st.sampled_from(["", " ", "\n", "\u200b", "\t \n"])
-    whole = blanks | blanks.map(frame.fill) | st.sampled_from(
-        ["\\boxed{}", "<answer></answer>", "<think></think><answer></answer>", "Answer:"]
+    whole = (
+        blanks
+        | blanks.map(frame.fill)
+        | st.sampled_from(
+            ["\\boxed{}", "<answer></answer>", "<think></think><answer></answer>", "Answer:"]
+        )
     )
     return st.tuples(references(kind), whole).map(lambda p: Attempt(*p))
 
 
 def _unusable(frame: Frame, kind: Kind) -> Any:
-    bad = st.sampled_from(["", " ", "N/A", "see the figure", "\\frac{1}{", "???", None, []])
-    some = st.sampled_from(["", None, " ", []])
+    bad: Any = st.sampled_from(["", " ", "N/A", "see the figure", "\\frac{1}{", "???", None, []])
+    some: Any = st.sampled_from(["", None, " ", []])
     return (bad if kind == "math" else some).flatmap(
         lambda r: references(kind).map(lambda a: Attempt(r, frame.fill(a)))
     )
@@ -156,7 +160,9 @@ def _deep_reason(frame: Frame, g: str, w: str) -> str:
 def _mention(frame: Frame, g: str, w: str) -> str:
     lead = f"Some say {w}, a friend says {g}, and others say {w}.\n"
     if frame.before.startswith("<think>"):
-        return f"{frame.before.replace('</think>', lead + '</think>')}{frame.declare(w)}{frame.after}"
+        return (
+            f"{frame.before.replace('</think>', lead + '</think>')}{frame.declare(w)}{frame.after}"
+        )
     return f"{lead}{frame.fill(w)}"
 
 

@@ -102,7 +102,12 @@ def render_text(report: AuditReport, *, only: Sequence[Finding] | None = None) -
     lines = [f"{report.reward}: grade {report.grade()}, {len(findings)} finding(s)"]
     for finding in findings:
         slug, _, cause = finding.root_cause.partition(": ")
-        lines += ["", f"[{finding.level}] {finding.property}: {slug}", f"  {cause}", f"  {finding.example}"]
+        lines += [
+            "",
+            f"[{finding.level}] {finding.property}: {slug}",
+            f"  {cause}",
+            f"  {finding.example}",
+        ]
         if finding.test:
             lines += ["", *(f"    {line}" for line in finding.test.splitlines())]
     return "\n".join(lines)

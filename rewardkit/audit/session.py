@@ -69,9 +69,8 @@ class Session:
         """Returns what the reward says about each batch, one call of it for each."""
         self.calls += len(batches)
         outcome = self._run(_jobs.score, list(batches), stray, timeout_s=timeout_s)
-        if outcome.value is None:
-            return [_lost(outcome)] * len(batches)
-        return outcome.value
+        results: list[BatchResult] | None = outcome.value
+        return [_lost(outcome)] * len(batches) if results is None else results
 
     def row(self, case: Case, *, timeout_s: float | None = None) -> BatchResult:
         """Returns what the reward says about one row alone."""
@@ -89,7 +88,10 @@ class Session:
         for case in cases:
             found.append(self.row(case))
             if found[-1].fate:  # one is enough: each costs a process
-                return [*found, *[BatchResult(error="not asked", refused=True)] * (len(cases) - len(found))]
+                return [
+                    *found,
+                    *[BatchResult(error="not asked", refused=True)] * (len(cases) - len(found)),
+                ]
         return found
 
     def value(self, text: str, reference: Any, prompt: Any = None) -> float | None:

@@ -13,7 +13,7 @@ from rewardkit.errors import ConfigError
 __all__ = ["find_spec"]
 
 
-def find_spec(reward: Any, reference_column: str | None) -> Spec:  # noqa: ANN401
+def find_spec(reward: Any, reference_column: str | None) -> Spec:
     """Returns the spec of a reward.
 
     Raises:
@@ -22,7 +22,9 @@ def find_spec(reward: Any, reference_column: str | None) -> Spec:  # noqa: ANN40
     if isinstance(reward, str):
         place, separator, name = reward.rpartition(":")
         if not separator or not place or not name:
-            raise ConfigError(f"name a reward as file.py:function or package.module:object, not {reward!r}")
+            raise ConfigError(
+                f"name a reward as file.py:function or package.module:object, not {reward!r}"
+            )
         if place.endswith(".py"):
             if not Path(place).is_file():
                 raise ConfigError(f"{place}: no such file")
@@ -31,7 +33,7 @@ def find_spec(reward: Any, reference_column: str | None) -> Spec:  # noqa: ANN40
     return _spec_of_object(reward, reference_column)
 
 
-def _spec_of_object(reward: Any, reference_column: str | None) -> Spec:  # noqa: ANN401
+def _spec_of_object(reward: Any, reference_column: str | None) -> Spec:
     module = sys.modules.get(getattr(reward, "__module__", ""))
     name = getattr(reward, "__qualname__", None)
     if module is not None and name is not None and "<locals>" not in name:

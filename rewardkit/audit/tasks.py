@@ -37,16 +37,18 @@ _ROWS = [([2, 3], 5), ([10, -4], 6), ([0, 0], 0)]
 _LINES = [("2 3\n", "5\n"), ("10 -4\n", "6\n"), ("0 0\n", "0\n")]
 
 
-def _call(name: str, reference: Any, *nothing: Any) -> Task:  # noqa: ANN401
+def _call(name: str, reference: Any, *nothing: Any) -> Task:
     return Task(name, reference, _CALL, _CALL_WRONG, _CALL_FIRST, nothing)
 
 
-def _stdio(name: str, reference: Any, *nothing: Any) -> Task:  # noqa: ANN401
+def _stdio(name: str, reference: Any, *nothing: Any) -> Task:
     return Task(name, reference, _PRINT, _PRINT_WRONG, _PRINT_FIRST, nothing, printing=True)
 
 
 def _code_tasks() -> tuple[Task, ...]:
-    check = "def check(candidate):\n" + "".join(f"    {a}\n" for a in _ASSERTS).replace("add(", "candidate(")
+    check = "def check(candidate):\n" + "".join(f"    {a}\n" for a in _ASSERTS).replace(
+        "add(", "candidate("
+    )
     columns = {"inputs": [a for a, _ in _ROWS], "outputs": [e for _, e in _ROWS]}
     lines = {"inputs": [i for i, _ in _LINES], "outputs": [o for _, o in _LINES]}
     plain = [
@@ -98,6 +100,8 @@ TASKS: dict[str, tuple[Task, ...]] = {
 }
 """By kind, the shapes of references that are tried in turn."""
 
+_LANGUAGE = {"code": "python", "sql": "sql", "prolog": "prolog"}
+
 LAYOUTS: dict[str, Callable[[str, str], str]] = {
     "fenced with its language": lambda kind, p: f"Here it is.\n```{_LANGUAGE[kind]}\n{p}\n```\n",
     "bare": lambda kind, p: p,
@@ -107,7 +111,6 @@ LAYOUTS: dict[str, Callable[[str, str], str]] = {
 }  # fmt: skip
 """How a completion holds its program."""
 
-_LANGUAGE = {"code": "python", "sql": "sql", "prolog": "prolog"}
 
 TRICKS: dict[str, tuple[Trick, ...]] = {
     "code": CODE_TRICKS,

@@ -23,9 +23,16 @@ class Traits:
 
 
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
-_RANGE = re.compile(rf"(?:\bin|range|between|within)\D{{0,12}}[\[(]?{_NUMBER}\s*(?:,|and|to)\s*{_NUMBER}[\])]?")
-_LENGTH = re.compile(r"length|\blong|short|concise|brev|brief|verbos|overlong|cosine|max_?len|token", re.I)
-_GROUP = re.compile(r"\bgroup|relative|divers|novel|major|rank(?:ed|ing)|compar\w+ (?:the )?completions|batch mean|other (?:rows|completions)", re.I)
+_RANGE = re.compile(
+    rf"(?:\bin|range|between|within)\D{{0,12}}[\[(]?{_NUMBER}\s*(?:,|and|to)\s*{_NUMBER}[\])]?"
+)
+_LENGTH = re.compile(
+    r"length|\blong|short|concise|brev|brief|verbos|overlong|cosine|max_?len|token", re.I
+)
+_GROUP = re.compile(
+    r"\bgroup|relative|divers|novel|major|rank(?:ed|ing)|compar\w+ (?:the )?completions|batch mean|other (?:rows|completions)",
+    re.I,
+)
 _FIRST = re.compile(r"\bfirst\b", re.I)
 
 

@@ -24,7 +24,8 @@ def audit(
     reward: Annotated[
         str,
         typer.Argument(
-            help="`file.py:function` or `package.module:object`: a reward function, a verifier, or a `Reward`."
+            help="`file.py:function` or `package.module:object`: a reward function, a verifier, "
+            "or a `Reward`."
         ),
     ],
     kind: Annotated[
@@ -61,9 +62,9 @@ def audit(
 ) -> None:
     """Look for the hole in a reward before the policy finds it.
 
-    The reward runs in a process that can be killed. Each fault is named once, by its root cause, with
-    the smallest input that shows it and a test to paste. What holds was tested on generated cases, no
-    more than that.
+    The reward runs in a process that can be killed. Each fault is named once, by its root cause,
+    with the smallest input that shows it and a test to paste. What holds was tested on generated
+    cases, no more than that.
 
     **Examples**
 
@@ -144,12 +145,17 @@ def _print_card(report: "AuditReport", console: "Console") -> None:
         if rates:
             errors, cases = sum(r.errors for r in rates), sum(r.cases for r in rates)
             interval = wilson_interval(errors, cases)
-            card.add_row(f"{kind}s", f"{100 * errors / cases:.1f} % of {cases} generated answers (95 % interval "
-                         f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %)")  # fmt: skip
-    if report.unseen is not None:
-        card.add_row("unseen tricks", f"the next attempt of these sorts pays by a new one with a chance of "
-                     f"{100 * report.unseen.next_new:.1f} % (95 % interval up to "
-                     f"{100 * report.unseen.interval.high:.1f} %)")  # fmt: skip
+            card.add_row(
+                f"{kind}s",
+                f"{100 * errors / cases:.1f} % of {cases} generated answers in {len(rates)} families "
+                f"(95 % interval {100 * interval.low:.1f} to {100 * interval.high:.1f} %)",
+            )
+    if (unseen := report.unseen) is not None:
+        card.add_row(
+            "unseen tricks",
+            f"the next attempt of these sorts is paid by a new one in {100 * unseen.next_new:.1f} % "
+            f"(95 % interval up to {100 * unseen.interval.high:.1f} %)",
+        )
     card.add_row("cost", f"{report.calls:,} calls, {report.seconds:.1f} s")
     console.print(card, highlight=False)
     for note in report.notes:
@@ -169,9 +175,13 @@ def _print_finding(number: int, finding: "Finding", console: "Console") -> None:
     head.append(slug, style="bold")
     console.print(head, highlight=False)
     console.print(Padding(Text(visible_text(cause)), (0, 0, 0, 3)), highlight=False)
-    console.print(Padding(Text(visible_text(finding.example), style="dim"), (0, 0, 0, 3)), highlight=False)
+    console.print(
+        Padding(Text(visible_text(finding.example), style="dim"), (0, 0, 0, 3)), highlight=False
+    )
     if finding.symptoms:
-        console.print(Padding(Text(f"also: {', '.join(finding.symptoms)}"), (0, 0, 0, 3)), highlight=False)
+        console.print(
+            Padding(Text(f"also: {', '.join(finding.symptoms)}"), (0, 0, 0, 3)), highlight=False
+        )
     if finding.test:
         # Not wrapped: it is to be copied.
         console.print(Text(visible_text(finding.test)), highlight=False, soft_wrap=True)

@@ -7,8 +7,8 @@ def register() -> None:
     """Registers strategies for the types of rewardkit."""
     from hypothesis import strategies as st
 
-    from rewardkit.testing.strategies import frames, verdicts
     from rewardkit.testing.frames import Frame
+    from rewardkit.testing.strategies import frames, verdicts
     from rewardkit.verdict import Verdict
 
     st.register_type_strategy(Verdict, verdicts())

@@ -9,7 +9,7 @@ __all__ = ["check_reward"]
 
 
 def check_reward(
-    reward: Any,  # noqa: ANN401
+    reward: Any,
     *,
     kind: str = "auto",
     reference_column: str | None = None,

@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias, get_args
 
 from hypothesis import strategies as st
 
+from rewardkit.errors import ConfigError
 from rewardkit.testing.frames import FRAMES, Frame
 from rewardkit.verdict import Reason, Verdict
-from rewardkit.errors import ConfigError
 
 __all__ = [
     "Kind",
@@ -85,9 +85,11 @@ def other_values(reference: str, kind: Kind = "math") -> st.SearchStrategy[str]:
     free = [d for d in "123456789" if d not in reference]
     size = len(reference.lstrip("-"))
     return st.integers(size, size + 1).flatmap(
-        lambda n: st.lists(st.sampled_from(free), min_size=n, max_size=n)
-        .map("".join)
-        .filter(lambda w: not 0.6 < int(w) / int(reference) < 1.7)
+        lambda n: (
+            st.lists(st.sampled_from(free), min_size=n, max_size=n)
+            .map("".join)
+            .filter(lambda w: not 0.6 < int(w) / int(reference) < 1.7)
+        )
     )
 
 
@@ -111,7 +113,7 @@ def hostile_texts(*, max_size: int = 60) -> st.SearchStrategy[str]:
 
     Lone surrogates are left out: no tokenizer decodes to them.
     """
-    any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=max_size)
+    any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=max_size)
     edge = st.sampled_from(_EDGES)
     soup = st.lists(edge | any_text, min_size=1, max_size=5).map("".join)
     framed = st.tuples(frames(), edge | any_text).map(lambda pair: pair[0].fill(pair[1]))
