@@ -24,8 +24,12 @@ class Traits:
 
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 _RANGE = re.compile(
-    rf"(?:\bin|range|between|within)\D{{0,12}}[\[(]?{_NUMBER}\s*(?:,|and|to)\s*{_NUMBER}[\])]?"
+    rf"\b(?:in|range|within|between|values?|scores?|rewards?|returns?)\b[^.\n\[]{{0,30}}"
+    rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\]"
+    rf"|\b(?:score|reward|value)s?\b[^.\n]{{0,20}}\b(?:between|from)\s+{_NUMBER}\s+(?:and|to)\s+{_NUMBER}(?=\s*(?:[.,;:)]|$))",
+    re.I,
 )
+_ARGUMENTS = re.compile(r"^\s*(?:Args|Arguments|Parameters):?.*?(?=^\s*Returns?:?|\Z)", re.M | re.S)
 _LENGTH = re.compile(
     r"length|\blong|short|concise|brev|brief|verbos|overlong|cosine|max_?len|token", re.I
 )
@@ -43,10 +47,7 @@ def read_traits(name: str, documentation: str, given: Traits) -> Traits:
     (0.0, 1.0)
     """
     text = f"{name}\n{documentation}"
-    found = _RANGE.search(documentation)
-    bounds = (float(found[1]), float(found[2])) if found else None
-    if bounds is not None and bounds[0] >= bounds[1]:
-        bounds = None
+    bounds = _range(_ARGUMENTS.sub("", documentation))
     return Traits(
         range=given.range or bounds,
         length_neutral=_either(given.length_neutral, False if _LENGTH.search(text) else None),
@@ -58,3 +59,12 @@ def read_traits(name: str, documentation: str, given: Traits) -> Traits:
 
 def _either(given: bool | None, read: bool | None) -> bool | None:
     return read if given is None else given
+
+
+def _range(text: str) -> tuple[float, float] | None:
+    """Returns the range that a text claims; None where it claims none, or several."""
+    found = {tuple(float(n) for n in groups if n) for groups in _RANGE.findall(text)}
+    if len(found) != 1:
+        return None
+    low, high = next(iter(found))
+    return (low, high) if low < high else None

@@ -147,13 +147,13 @@ def _print_card(report: "AuditReport", console: "Console") -> None:
             interval = wilson_interval(errors, cases)
             card.add_row(
                 f"{kind}s",
-                f"{100 * errors / cases:.1f} % of {cases} generated answers in {len(rates)} families "
+                f"{100 * errors / cases:.1f} % of {cases} answers of {len(rates)} families "
                 f"(95 % interval {100 * interval.low:.1f} to {100 * interval.high:.1f} %)",
             )
     if (unseen := report.unseen) is not None:
         card.add_row(
             "unseen tricks",
-            f"the next attempt of these sorts is paid by a new one in {100 * unseen.next_new:.1f} % "
+            f"the next attempt of a sort is paid by a new one: {100 * unseen.next_new:.1f} % "
             f"(95 % interval up to {100 * unseen.interval.high:.1f} %)",
         )
     card.add_row("cost", f"{report.calls:,} calls, {report.seconds:.1f} s")
