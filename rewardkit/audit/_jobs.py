@@ -1,5 +1,6 @@
 """What a worker does with the reward: score batches, and say exactly what came back."""
 
+import ast
 import inspect
 import math
 import os
@@ -108,7 +109,20 @@ def describe(spec: Spec) -> Description:
         own if inspect.isroutine(target) or own else documentation,
         source if len(source) < 100_000 else "",
         getattr(target, "clip", None) if subject.sort == "reward" else None,
+        _literals(source),
     )
+
+
+def _literals(source: str) -> tuple[str, ...]:
+    """Returns the short texts in a module: what it looks for is often among them."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, RecursionError):
+        return ()
+    texts = [
+        n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    ]
+    return tuple(dict.fromkeys(text for text in texts if 1 < len(text) <= 60))[:40]
 
 
 def score(

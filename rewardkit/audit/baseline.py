@@ -42,6 +42,8 @@ WRITINGS: dict[str, Callable[[Any], Any]] = {
     "tag": lambda r: f"<answer>{r}</answer>",
     "ground truth": lambda r: {"ground_truth": r},
     "answer": lambda r: {"answer": r},
+    "index": lambda r: ord(r) - ord("A") if isinstance(r, str) and len(r) == 1 else r,
+    "in brackets": lambda r: f"({r})",
     "target": lambda r: {"target": r},
 }
 """How a reference is written in its column."""
@@ -86,6 +88,8 @@ def find_baseline(
     for kind in kinds:
         for writing in WRITINGS:
             if kind != "math" and writing in ("number", "float", "after hashes"):
+                continue
+            if kind != "choice" and writing in ("index", "in brackets"):
                 continue
             for chat in (False, True):
                 session.chat = chat

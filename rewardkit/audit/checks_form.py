@@ -41,9 +41,16 @@ def check_form(context: Context) -> None:
     def value(text: str) -> float | None:
         return session.value(text, "42")
 
-    values = {text: value(text) for text in _TEXTS}
+    spelled = context.description.literals
+    looked_for = [*(f"So, {text} it is." for text in spelled), *spelled]
+    values = {text: value(text) for text in (*_TEXTS, *looked_for)}
     known = [v for v in values.values() if v is not None]
-    if known and len(set(known)) == 1 and len(known) > len(_TEXTS) // 2:
+    if (
+        known
+        and len(set(known)) == 1
+        and len(known) > len(_TEXTS) // 2
+        and not context.traits.group
+    ):
         context.add(
             "depends_on_the_answer", Level.CONTRACT,
             "constant: every completion gets the same value, so nothing can be learned from it",
@@ -54,10 +61,12 @@ def check_form(context: Context) -> None:
     context.holds("depends_on_the_answer")
     if not known:
         return
+    known = [v for text in _TEXTS if (v := values[text]) is not None]
     found = len(context.findings)
-    _check_lines(context, 0.25 * (max(known) - min(known)))
-    best = max(known)
-    clean = next(text for text, v in values.items() if v == best)
+    _check_lines(context, max(0.25 * (max(known) - min(known)), 1e-6))
+    known = [v for text in _TEXTS if (v := values[text]) is not None]
+    best = max(known, default=0.0)
+    clean = next((text for text in _TEXTS if values[text] == best), "")
     plain = [values[t] for t in ("Short.", "I do not know.", "Let us see. " * 30)]
     if len(context.findings) > found:
         return

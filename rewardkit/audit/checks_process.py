@@ -1,6 +1,7 @@
 """Contract: what the reward leaves behind, and where it can run."""
 
 from rewardkit.audit._jobs import BatchResult
+from rewardkit.audit._subject import Case
 from rewardkit.audit.context import Context, said
 from rewardkit.audit.finding import Level
 
@@ -11,6 +12,14 @@ def check_effects(context: Context) -> None:
     """Inputs and process are as they were."""
     rows = context.core()
     changed = context.session.mutations(rows)
+    if context.reads_both and not changed:
+        rows = [
+            Case([{"role": "assistant", "content": c.completion}], c.reference, c.prompt)
+            if isinstance(c.completion, str)
+            else c
+            for c in rows
+        ]
+        changed = context.session.mutations(rows)
     if changed:
         context.add(
             "inputs_not_mutated",

@@ -225,6 +225,7 @@ def check_contents(context: Context) -> None:
                     f"as a message list or text it {said(theirs)}, in the other form it {said(mine)}",
                 )
                 break
+    context.reads_both = reads_both
     if was_chat or reads_both:
         _check_silent_turns(context, rows[0])
     else:
@@ -247,7 +248,8 @@ def _check_silent_turns(context: Context, row: Case) -> None:
     empty = session.row(Case([{"role": "assistant", "content": ""}], row.reference, row.prompt))
     if bad and empty.error.partition(":")[0] == nothing.error.partition(":")[0]:
         return  # what raises there is the empty text
-    if bad and (context.traits.tool_turns or typed.ok):
+    reads_parts = typed.ok and same(typed.cells, session.row(row).cells)
+    if bad and (context.traits.tool_turns or reads_parts):
         context.add(
             "content_types",
             Level.CONTRACT,

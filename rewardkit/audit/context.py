@@ -32,6 +32,8 @@ class Context:
     traits: Traits
     limits: Limits
     kind: str = "auto"
+    reads_both: bool = False
+    """True if texts and message lists are paid."""
     baseline: Baseline | None = None
     rows: list[Case] | None = None
     """Rows of a reward that runs programs."""

@@ -52,7 +52,7 @@ _ALIASES = {
     "qa": "text", "string": "text", "exact": "text", "kb": "text",
     "length": "format", "style": "format", "shape": "format", "shaping": "format", "other": "auto",
     "generic": "auto", "any": "auto", "numeric": "math", "number": "math", "gsm8k": "math",
-    "python": "code",
+    "python": "code", "judge": "text",
 }  # fmt: skip
 
 
@@ -118,9 +118,9 @@ def _audit(context: Context, on_step: Callable[[str], None]) -> None:
     if steady and context.kind in TASKS:
         found = find_task(context)
         if found is None:
-            raise ConfigError(
-                f"no right {context.kind} program was paid more than a wrong one, with any shape of "
-                "reference that is known: is this the kind, and is --reference-column right?"
+            context.notes.append(
+                f"No right {context.kind} program was paid more than a wrong one, with any shape of "
+                "reference that is known, so no trick was played. Is --reference-column right?"
             )
     if context.baseline is None and found is None:
         _settle_chat(context)
@@ -147,13 +147,34 @@ def _audit(context: Context, on_step: Callable[[str], None]) -> None:
     elif found is not None:
         check_task(context, *found)
     elif plan.reference is not None and KINDS[context.kind]:
-        if not any(f.level is Level.CONTRACT for f in context.findings):
+        unknown = [n for n in plan.others if "ids" not in n and "token" not in n]
+        if unknown:
+            context.notes.append(
+                f"No right answer was paid. It also reads {', '.join(unknown)}, of which nothing is "
+                "known here, so no trick was played."
+            )
+        elif not any(f.level is Level.CONTRACT for f in context.findings):
             _never_paid(context)
-    else:
+    elif context.kind not in TASKS:
         check_form(context)
     on_step("time and memory")
     if found is None:
         check_bounds(context)
+    _drop_echoes(context)
+
+
+_REFUSALS = ("negative_refused", "large_number_refused", "whitespace", "negation_ignored")
+
+
+def _drop_echoes(context: Context) -> None:
+    """Makes notes of measured findings that another fault is the likelier reason of."""
+    if not any(f.level is Level.CONTRACT for f in context.findings):
+        return
+    for finding in list(context.findings):
+        slug = finding.root_cause.partition(":")[0]
+        if finding.level is Level.MEASURED and slug in _REFUSALS:
+            context.findings.remove(finding)
+            context.notes.append(f"{finding.root_cause}. It may be the same fault once more.")
 
 
 def _settle_shape(context: Context) -> None:

@@ -125,6 +125,10 @@ def _neighbours(frame: Frame, kind: Kind) -> Any:
     )
 
 
+def _tail(frame: Frame, kind: Kind) -> Any:
+    return st.integers(11, 97).map(lambda n: Attempt(str(n), frame.fill(f"{n}.7")))
+
+
 def _loose(frame: Frame, kind: Kind) -> Any:
     return st.integers(3, 40).map(lambda n: Attempt(str(50 * n), frame.fill(str(52 * n))))
 
@@ -199,9 +203,9 @@ PROBES: tuple[Probe, ...] = (
     Probe("word that begins with the letter", _framed(lambda g, w: {"A": "Another", "B": "Both", "C": "Cannot say", "D": "Depends"}[g]), kinds=("choice",)),
     # Near misses.
     Probe("opposite sign", _framed(lambda g, w: f"-{g}"), share=0.9, kinds=_M),
-    Probe("next number", _neighbours, share=0.9, kinds=_M),
-    Probe("four percent off", _loose, share=0.9, kinds=_M),
-    Probe("another tail", _framed(lambda g, w: f"{g}.7"), share=0.9, kinds=_M),
+    Probe("next number", _neighbours, share=0.99999, kinds=_M),
+    Probe("four percent off", _loose, share=0.99999, kinds=_M),
+    Probe("another tail", _tail, share=0.99999, kinds=_M),
     Probe("decimal point moved in", _framed(lambda g, w: f"{g[0]}.{g[1:]}"), share=0.9, kinds=_M),
     Probe("ten times as much", _framed(lambda g, w: f"{g}0" if "0" not in g else f"{g}00000"), share=0.9, kinds=_M),
     Probe("digits permuted", _framed(_permuted, 3), share=0.9, kinds=_M),

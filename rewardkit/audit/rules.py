@@ -34,6 +34,7 @@ class Cause:
 
 
 _EMPTY = ("empty answer", "special value")
+_NOTHING = ("no answer", "nothing on both sides", "only in the prompt", "words that hold letters")
 _SEVERAL = ("list of candidates", "two answers with or", "all options")
 _NEGATED = ("negated", "negated, then another", "rejected after it was declared")
 
@@ -42,13 +43,13 @@ RULES: tuple[Rule, ...] = (
          "near_misses", ("another value",), (ALL,)),
     Rule("reverse_substring: an answer that is a part of the reference is paid (`answer in reference`)",
          "near_misses", ("middle of the reference",),
-         ("beginning of the reference", "end of the reference", *_EMPTY, "no answer", "nothing on both sides", "only in the prompt", "words that hold letters")),
+         ("beginning of the reference", "end of the reference", *_EMPTY, *_NOTHING)),
+    Rule("reverse_prefix: an answer that the reference begins with is paid (`reference.startswith(answer)`)",
+         "near_misses", ("beginning of the reference",), (*_EMPTY, *_NOTHING)),
+    Rule("reverse_suffix: an answer that the reference ends with is paid (`reference.endswith(answer)`)",
+         "near_misses", ("end of the reference",), (*_EMPTY, *_NOTHING)),
     Rule("no_answer_pays: a text that commits to no answer is paid",
          "empty_and_blank", ("no answer",), ("empty answer", "only in the prompt", "nothing on both sides", "words that hold letters", "unusable reference")),
-    Rule("reverse_prefix: an answer that the reference begins with is paid (`reference.startswith(answer)`)",
-         "near_misses", ("beginning of the reference",), _EMPTY),
-    Rule("reverse_suffix: an answer that the reference ends with is paid (`reference.endswith(answer)`)",
-         "near_misses", ("end of the reference",), _EMPTY),
     Rule("substring: the reference anywhere in the completion is paid (`reference in text`), whatever the final answer is",
          "list_of_candidates", ("mention in prose",), (MENTIONS, "unusable reference", "opposite sign", "another tail", "ten times as much", "digits repeated", "words that hold letters", "word that begins with the letter", "power of ten", "only in the prompt", "fake verdict")),
     Rule("any_answer: several answers are declared and any of them counts, so listing candidates is paid",
@@ -58,6 +59,9 @@ RULES: tuple[Rule, ...] = (
     Rule("substring_in_answer: the reference within the answer is paid (`reference in answer`)",
          "list_of_candidates", ("reference within",),
          ("reference, then more", "more, then the reference", *_SEVERAL, "negated", "opposite sign", "another tail", "ten times as much", "digits repeated", "unusable reference")),
+    Rule("substring_in_answer: the reference within the answer is paid (`reference in answer`)",
+         "list_of_candidates", ("all options", "word that begins with the letter"),
+         (*_SEVERAL, *_NEGATED, "words that hold letters", "unusable reference"), every=True),
     Rule("prefix_match: an answer that begins with the reference is paid (`answer.startswith(reference)`)",
          "near_misses", ("reference, then more",), ("another tail", "ten times as much", "digits repeated", "two answers with or", "unusable reference")),
     Rule("suffix_match: an answer that ends with the reference is paid (`answer.endswith(reference)`)",

@@ -24,7 +24,7 @@ class Frame:
         """Returns a completion with this answer."""
         return f"{self.before}{self.declare(answer)}{self.after}"
 
-    def around(self, *answers: str, between: str = "\nWait, let me correct that.\n") -> str:
+    def around(self, *answers: str, between: str = "\nWait, that is not it.\n") -> str:
         """Returns a completion that declares several answers, in order."""
         return f"{self.before}{between.join(self.declare(a) for a in answers)}{self.after}"
 

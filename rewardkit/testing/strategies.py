@@ -44,7 +44,7 @@ _EDGES = (
 _UNANSWERED = (
     "I do not know.", "Let me think about this.", "Thought process:", "Solution", "Solution:", ":", ".",
     ",", "Let's solve this problem step by step.", "Sorry, that cannot be determined.", "Yes", "...",
-    "To be continued", "The answer is", "Answer:", "I would rather not say.", "correct", "Final answer:",
+    "To be continued", "The answer is", "Answer:", "I would rather not say.", "Final answer:",
 )  # fmt: skip
 
 
