@@ -96,7 +96,7 @@ def check_task(context: Context, task: Task, layout: str) -> None:
 def _check_endless(context: Context, text: str, task: Task) -> None:
     """A program that never ends is stopped, and not paid."""
     case: Case = context.session.case(text, task.reference)
-    result = context.session.row(case, timeout_s=40.0)
+    result = context.session.row(case, timeout_s=45.0)
     low, high = context.scale
     if result.fate:
         context.add("wall_bound", Level.CONTRACT,

@@ -64,6 +64,10 @@ class Context:
         rows += [("", PAIRS[base.kind][0][0]), (base.frame.fill(""), PAIRS[base.kind][0][0])]
         return [session.case(text, base.reference(r)) for text, r in rows]
 
+    def slow(self) -> bool:
+        """Returns whether a call takes so long that fewer cases are tried: 20 ms."""
+        return self.session.seconds > 0.02 * self.session.calls
+
     def plain_reference(self) -> Any:
         """Returns a reference that can be graded against."""
         if self.rows is not None:

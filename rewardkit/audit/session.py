@@ -30,7 +30,7 @@ class Session:
         memory_mb: private memory of the worker, in MiB.
     """
 
-    def __init__(self, spec: Spec, *, timeout_s: float = 10.0, memory_mb: int = 2048) -> None:
+    def __init__(self, spec: Spec, *, timeout_s: float = 12.0, memory_mb: int = 2048) -> None:
         self.spec = spec
         self.chat = False
         """True if completions are sent as message lists."""
@@ -81,7 +81,7 @@ class Session:
 
         If one of them ends the process, the rest is asked apart, so that each has its own fate.
         """
-        results = self.score([[case] for case in cases], timeout_s=3 * self.timeout_s)
+        results = self.score([[case] for case in cases], timeout_s=1.5 * self.timeout_s)
         if len(cases) == 1 or not any(result.fate for result in results):
             return results
         found: list[BatchResult] = []

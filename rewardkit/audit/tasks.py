@@ -32,9 +32,9 @@ _CALL_FIRST = "def add(a, b):\n    return 5\n\nf = solve = solution = candidate 
 _PRINT = "a, b = map(int, input().split())\nprint(a + b)"
 _PRINT_WRONG = "a, b = map(int, input().split())\nprint(a - b + 77)"
 _PRINT_FIRST = "input()\nprint(5)"
-_ASSERTS = ["assert add(2, 3) == 5", "assert add(10, -4) == 6", "assert add(0, 0) == 0"]
-_ROWS = [([2, 3], 5), ([10, -4], 6), ([0, 0], 0)]
-_LINES = [("2 3\n", "5\n"), ("10 -4\n", "6\n"), ("0 0\n", "0\n")]
+_ASSERTS = ["assert add(2, 3) == 5", "assert add(10, -4) == 6"]
+_ROWS = [([2, 3], 5), ([10, -4], 6)]
+_LINES = [("2 3\n", "5\n"), ("10 -4\n", "6\n")]
 
 
 def _call(name: str, reference: Any, *nothing: Any) -> Task:
@@ -86,7 +86,7 @@ _SQL = Task("schema and query", {"schema": _TABLE, "sql": "SELECT n FROM t WHERE
             "SELECT n FROM t WHERE n >= 5", "SELECT n FROM t WHERE n > 50", "", ())  # fmt: skip
 _PROLOG = Task(
     "program and queries",
-    {"query": "total(X)", "solution": "total(X) :- X is 2 + 3."},
+    {"query": "total(X)", "expect": {"type": "answer", "value": 5}},
     "total(X) :- X is 2 + 3.", "total(X) :- X is 2 - 3.", "", (),
 )  # fmt: skip
 
@@ -96,7 +96,10 @@ TASKS: dict[str, tuple[Task, ...]] = {
         _SQL,
         Task("query alone", "SELECT n FROM t WHERE n >= 5", _SQL.right, _SQL.wrong, "", ()),
     ),
-    "prolog": (_PROLOG,),
+    "prolog": (
+        _PROLOG,
+        Task("value alone", "5", _PROLOG.right, _PROLOG.wrong, "", ()),
+    ),
 }
 """By kind, the shapes of references that are tried in turn."""
 

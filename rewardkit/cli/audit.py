@@ -54,8 +54,13 @@ def audit(
         Path | None, typer.Option("--json", help="Write the findings as JSON here; `-` prints it.")
     ] = None,
     timeout_s: Annotated[
-        float, typer.Option(min=0.1, help="Seconds that one call of the reward may take.")
-    ] = 8.0,
+        float | None,
+        typer.Option(
+            min=0.1,
+            help="Seconds that one call of the reward may take. "
+            "[default: 12, or 40 where it runs programs]",
+        ),
+    ] = None,
     memory_mb: Annotated[
         int, typer.Option(min=64, help="Private memory of the process that runs it, in MiB.")
     ] = 2048,
