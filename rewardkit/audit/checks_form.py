@@ -1,5 +1,7 @@
 """A reward without a reference: it tells forms apart, and its form cannot be faked cheaply."""
 
+import re
+
 from rewardkit.audit._subject import Case
 from rewardkit.audit.context import SHAPES, Context
 from rewardkit.audit.finding import Level
@@ -75,8 +77,13 @@ def check_form(context: Context) -> None:
         context.skips("duplicate_tags", "does not look at tags")
         return
     crossed = clean.replace("</", "\0").replace("<", "</").replace("\0", "<")
+    looked_at = {
+        tag: (value(re.sub(rf"</?{tag}>", "", clean)) or 0.0) < best for tag in ("think", "answer")
+    }
     for cause, templates in _BROKEN.items():
         for template in templates:
+            if any(f"{tag}>" in template and not looked_at[tag] for tag in looked_at):
+                continue
             text = template.format(clean, crossed)
             got = value(text)
             if got is not None and got >= best - 1e-9:

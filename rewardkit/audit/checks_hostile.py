@@ -55,12 +55,11 @@ def check_bounds(context: Context) -> None:
             slowest = max(slowest, session.seconds - before)
             if not result.error or result.refused:
                 continue
-            short = session.case(text if len(text) < 2000 else f"{text[:60]}…", reference)
             if result.fate:
                 name = {"timeout": "wall_bound", "memory": "memory_bound"}.get(
                     result.fate, "totality"
                 )
-                context.add(name, Level.CONTRACT, _FATES[result.fate], [short], said(result))
+                context.add(name, Level.CONTRACT, _FATES[result.fate], [case], said(result))
                 return
             if "daemonic" not in result.error:
                 kind = result.error.partition(":")[0]
@@ -71,7 +70,7 @@ def check_bounds(context: Context) -> None:
                     _FATES["memory"]
                     if memory
                     else f"raises: {kind} on a text of the model, which ends a training run",
-                    [short],
+                    [case],
                     said(result),
                 )
     context.notes.append(f"Slowest of {2 * len(BOMBS)} hostile texts: {slowest * 1e3:.3g} ms.")
