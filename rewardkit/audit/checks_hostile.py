@@ -6,6 +6,8 @@ from rewardkit.audit.finding import Level
 
 __all__ = ["BOMBS", "check_bounds"]
 
+_ENOUGH_S = 25.0
+
 BOMBS: tuple[str, ...] = (
     "9**9**9",
     "9^{9^{9^{9}}}",
@@ -43,8 +45,13 @@ def check_bounds(context: Context) -> None:
     """Each bomb ends in time, within the memory, and without a raise."""
     session, base = context.session, context.baseline
     reference = context.plain_reference()
-    slowest = 0.0
-    for bomb in BOMBS:
+    slowest, started = 0.0, session.seconds
+    for number, bomb in enumerate(BOMBS):
+        if session.seconds - started > _ENOUGH_S:
+            context.notes.append(
+                f"{number} of {len(BOMBS)} hostile texts took {_ENOUGH_S:g} s, so the rest was left out."
+            )
+            break
         texts = [bomb, f"<think>\n{bomb}"]
         if base is not None:
             texts = [base.frame.fill(bomb), bomb]
@@ -73,6 +80,6 @@ def check_bounds(context: Context) -> None:
                     [case],
                     said(result),
                 )
-    context.notes.append(f"Slowest of {2 * len(BOMBS)} hostile texts: {slowest * 1e3:.3g} ms.")
+    context.notes.append(f"Slowest hostile text: {slowest * 1e3:.3g} ms.")
     for name in ("wall_bound", "memory_bound"):
         context.holds(name)
