@@ -1,5 +1,6 @@
 """The reward in a worker that can be killed, and how the audit talks to it."""
 
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -40,12 +41,14 @@ class Session:
         """Calls of the reward so far."""
         self.seconds = 0.0
         """Time spent in them."""
+        self._folder = tempfile.TemporaryDirectory(prefix="rewardkit-audit-")
         self._pool = WorkerPool(
             workers=1,
             memory_mb=memory_mb,
             max_tasks=10**6,
             preload=(_jobs.__name__, _jobs_state.__name__),
             initializer=_jobs.settle,
+            initargs=(self._folder.name,),
         )
 
     def describe(self) -> Description:
@@ -147,8 +150,9 @@ class Session:
         self.spec = replace(self.spec, batched=batched)
 
     def close(self) -> None:
-        """Ends the worker."""
+        """Ends the worker, and removes its folder."""
         self._pool.close()
+        self._folder.cleanup()
 
     def __enter__(self) -> Self:
         return self

@@ -32,7 +32,7 @@ WORDS = (
     "Paris", "Oslo", "Vienna", "oxygen", "helium", "Mozart", "Darwin", "Jupiter", "copper", "Brazil",
     "photosynthesis", "Shakespeare",
 )  # fmt: skip
-_EDGES = (
+EDGES = (
     "", " ", "\n", "\x00", "\\boxed{", "\\boxed{}", "\\boxed{1/0}", "\\boxed{{{{", "}}}}", "<answer>",
     "<answer></answer>", "</answer><answer>", "<think>", "</think>", "Answer:", "Answer: ", "####",
     "#### ", "{\"answer\":", "{\"answer\": null}", "{\"answer\": []}", "[1, 2", "```", "```python\n```",
@@ -114,7 +114,7 @@ def hostile_texts(*, max_size: int = 60) -> st.SearchStrategy[str]:
     Lone surrogates are left out: no tokenizer decodes to them.
     """
     any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=max_size)
-    edge = st.sampled_from(_EDGES)
+    edge = st.sampled_from(EDGES)
     soup = st.lists(edge | any_text, min_size=1, max_size=5).map("".join)
     framed = st.tuples(frames(), edge | any_text).map(lambda pair: pair[0].fill(pair[1]))
     return edge | framed | soup
