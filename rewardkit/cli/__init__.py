@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rewardkit._version import __version__
+from rewardkit.cli.audit import audit
 from rewardkit.cli.doctor import doctor
 from rewardkit.cli.label import label
 from rewardkit.cli.lint_references import lint_references
@@ -54,6 +55,7 @@ app.command("verify")(verify)
 app.command("lint-references")(lint_references)
 app.command("preflight")(preflight)
 app.command("selftest")(selftest)
+app.command("audit")(audit)
 app.add_typer(train, name="train")
 app.command("report")(report)
 app.command("label")(label)

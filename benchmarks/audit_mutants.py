@@ -1,0 +1,105 @@
+"""The audit on rewards with one planted fault each, and on rewards without any.
+
+    python -m benchmarks.audit_mutants [--write-docs]
+
+A fault is found if a finding names its root cause. A finding beside it that the line of the fault
+does not allow for is an extra one; a finding on a good reward is a false alarm.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks._tables import Section, Table, describe_machine, write_sections
+from rewardkit.audit import audit_reward
+from rewardkit.noise import wilson_interval
+
+FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "audit"
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One line of the fixtures."""
+
+    reward: str
+    kind: str
+    root_cause: str | None = None
+    """Slugs with | between, any of which is right; None for a good reward."""
+    also: tuple[str, ...] = ()
+    """Other faults that the reward really has."""
+
+    def judge(self, slugs: Sequence[str]) -> tuple[bool, bool]:
+        """Returns whether it is found (or a good one silent), and whether all else is silent."""
+        wanted = self.root_cause.split("|") if self.root_cause else []
+        found = any(slug in wanted for slug in slugs) if wanted else not slugs
+        return found, not set(slugs) - {*wanted, *self.also}
+
+
+def read_planted(name: str) -> list[Planted]:
+    """Returns the lines of `good.jsonl` or `mutants.jsonl`."""
+    lines = (FOLDER / name).read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines if line.strip()]
+    return [Planted(**{**row, "also": tuple(row.get("also", ()))}) for row in rows]
+
+
+def audit_planted(planted: Planted) -> tuple[list[str], list[str], float]:
+    """Returns the slugs and levels of what is found, and the seconds that it took."""
+    started = time.monotonic()
+    report = audit_reward(f"{FOLDER}/{planted.reward}", kind=planted.kind)
+    slugs = [finding.root_cause.partition(":")[0] for finding in report.findings]
+    return slugs, [f.level.value for f in report.findings], time.monotonic() - started
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write-docs", action="store_true")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args(arguments)
+    mutants, good = read_planted("mutants.jsonl"), read_planted("good.jsonl")
+    with ThreadPoolExecutor(options.workers) as pool:
+        results = list(pool.map(audit_planted, [*mutants, *good]))
+    rows = []
+    found = clean = 0
+    for planted, (slugs, levels, _) in zip(mutants, results, strict=False):
+        right, alone = planted.judge(slugs)
+        found += right
+        clean += right and alone
+        named = ", ".join(f"{s} ({level})" for s, level in zip(slugs, levels, strict=True))
+        name = planted.reward.partition(":")[2]
+        rows.append((name, planted.kind, "yes" if right else "**no**", named or "nothing"))
+    alarms = [
+        (planted.reward, slugs)
+        for planted, (slugs, _, _) in zip(good, results[len(mutants) :], strict=True)
+        if slugs
+    ]
+    seconds = sorted(result[2] for result in results)
+    score = wilson_interval(found, len(mutants))
+    summary = Table(
+        "Planted faults",
+        ("set", "rewards", "right", "95 % interval"),
+        (
+            ("planted faults, root cause named", f"{len(mutants)}", f"{found}",
+             f"{100 * score.low:.0f} to {100 * score.high:.0f} %"),
+            ("of these, with no other finding", f"{len(mutants)}", f"{clean}", ""),
+            ("good rewards, silent", f"{len(good)}", f"{len(good) - len(alarms)}", ""),
+        ),
+        note=f"An audit took {seconds[len(seconds) // 2]:.0f} s in the median and at most "
+        f"{seconds[-1]:.0f} s, {options.workers} at a time."
+        + (f" False alarms: {alarms}" if alarms else ""),
+    )  # fmt: skip
+    table = Table("Each of them", ("reward", "kind", "found", "findings"), tuple(rows), prose=True)
+    text = "\n\n".join(
+        [describe_machine(["hypothesis"]), summary.to_markdown(), table.to_markdown()]
+    )
+    print(text)
+    if options.write_docs:
+        write_sections([Section("audit", text)])
+
+
+if __name__ == "__main__":
+    main()
