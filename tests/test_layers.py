@@ -24,7 +24,7 @@ LAYERS = [
     },
     {"verifiers"},
     {"reward", "_reward_result", "_reward_terms", "datasets", "_probes", "engines", "advantages"},
-    {"scoring", "shapes"},
+    {"scoring", "shapes", "client", "reward_file"},
     {"labels"},
     {"report"},
     {"serve"},

@@ -16,6 +16,7 @@ from rewardkit.cli.noise import noise
 from rewardkit.cli.preflight import preflight
 from rewardkit.cli.report import report
 from rewardkit.cli.score import score
+from rewardkit.cli.serve import serve
 from rewardkit.cli.train import train
 from rewardkit.cli.verify import verify
 
@@ -56,6 +57,7 @@ app.add_typer(train, name="train")
 app.command("report")(report)
 app.command("label")(label)
 app.add_typer(noise, name="noise")
+app.command("serve")(serve)
 app.command("doctor")(doctor)
 
 

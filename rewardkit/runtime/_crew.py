@@ -146,6 +146,12 @@ class Crew:
         for slot in free:
             slot.drop()
 
+    def counts(self) -> tuple[int, int]:
+        """Returns how many workers live, and how many slots are taken."""
+        with self._lock:
+            alive = sum(slot.link is not None for slot in self._slots)
+            return alive, len(self._slots) - len(self._free)
+
     def abandon(self) -> None:
         """Frees what a forked child has inherited."""
         for slot in self._slots:

@@ -14,7 +14,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.runtime._crew import Crew, Slot
 from rewardkit.runtime._exchange import Task, run_items
 from rewardkit.runtime._map import Map
-from rewardkit.runtime._settings import PoolSettings
+from rewardkit.runtime._settings import PoolSettings, PoolState
 from rewardkit.runtime._tasks import pack
 from rewardkit.runtime.outcome import Outcome, OutcomeStatus
 
@@ -171,6 +171,12 @@ class WorkerPool:
             chunk_size=chunk_size,
             until=until,
         ).outcomes()
+
+    def state(self) -> PoolState:
+        """Returns how many workers there are now, in this process."""
+        crew = self._crews.get(os.getpid())
+        alive, busy = crew.counts() if crew is not None else (0, 0)
+        return PoolState(alive=alive, busy=busy, most=self.workers)
 
     def close(self) -> None:
         """Ends every process of the pool. The pool may be used again, and starts new ones then."""

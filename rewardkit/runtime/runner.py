@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
+from rewardkit.runtime._settings import PoolState
 from rewardkit.runtime.batch import GradedRow, grade_rows, grade_rows_here, verdicts_of
 from rewardkit.runtime.pool import WorkerPool
 from rewardkit.verdict import Json, Verdict
@@ -177,6 +178,10 @@ class PoolRunner(Runner):
             until=until,
             crash_retries=self._crash_retries,
         )
+
+    def state(self) -> PoolState:
+        """Returns how many workers there are now."""
+        return self._pool.state()
 
     def close(self) -> None:
         """Ends the workers, with every process that they started."""
