@@ -15,6 +15,9 @@ from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
+    from rewardkit.client import HttpRunner, RewardClient
+    from rewardkit.runtime import InlineRunner, PoolRunner
+    from rewardkit.runtime.ray_runner import RayRunner
     from rewardkit.verifiers.code import CodeVerifier
     from rewardkit.verifiers.kb import KbVerifier, QaVerifier
     from rewardkit.verifiers.math import MathVerifier
@@ -26,13 +29,18 @@ __all__ = [
     "CodeVerifier",
     "Completion",
     "Gate",
+    "HttpRunner",
+    "InlineRunner",
     "Json",
     "KbVerifier",
     "MathVerifier",
+    "PoolRunner",
     "PrologVerifier",
     "QaVerifier",
+    "RayRunner",
     "Reason",
     "Reward",
+    "RewardClient",
     "RewardResult",
     "RewardkitError",
     "Shaper",
@@ -55,7 +63,19 @@ _VERIFIERS = {
 }
 
 
+_RUNNERS = {
+    "HttpRunner": "client",
+    "InlineRunner": "runtime",
+    "PoolRunner": "runtime",
+    "RayRunner": "runtime.ray_runner",
+    "RewardClient": "client",
+}
+
+
 def __getattr__(name: str) -> object:
+    if name in _RUNNERS:
+        made = globals()[name] = getattr(import_module(f"rewardkit.{_RUNNERS[name]}"), name)
+        return made
     if name not in _VERIFIERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(

@@ -88,7 +88,7 @@ def make_runner(name: str, *, workers: int | None, ray_address: str | None = Non
         return InlineRunner()
     if name == "pool":
         return PoolRunner(workers=workers)
-    from rewardkit.runtime.ray import RayRunner
+    from rewardkit.runtime.ray_runner import RayRunner
 
     return RayRunner(address=ray_address, workers=workers)
 
