@@ -79,7 +79,7 @@ class RewardClient:
         **context: Any,
     ) -> Verdict:
         """Returns the service's verdict on one completion; see `verify_batch`."""
-        columns = {name: [value] for name, value in context.items()}
+        columns: dict[str, Any] = {name: [value] for name, value in context.items()}
         return self.verify_batch([completion], [reference], verifier=verifier, **columns)[0]
 
     def verify_batch(

@@ -66,6 +66,7 @@ class RayBatch:
         rows: completion, reference and context of each.
         until: when all of it ends, on the monotonic clock.
         row_s: what a row takes, as far as known; 0 for unknown.
+        retries: how often a row is sent again whose chunk was lost.
     """
 
     def __init__(
@@ -76,18 +77,21 @@ class RayBatch:
         rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]],
         until: float,
         row_s: float,
+        retries: int,
     ) -> None:
         self._actors = actors
         self._verifier = verifier
         self._packed = packed
         self._rows = rows
         self._until = until
+        self._retries = retries
         self.row_s = row_s
         """Seconds that a row takes."""
         self.rows_by_node: Counter[str] = Counter()
         """Rows that each node has graded."""
         self._waiting = deque(range(len(rows)))
         self._alone: deque[int] = deque()
+        self._losses: Counter[int] = Counter()
         self._results: dict[int, GradedRow] = {}
         self._flying: dict[ObjectRef[dict[str, Any]], tuple[RayActor, list[int]]] = {}
 
@@ -122,7 +126,7 @@ class RayBatch:
                 self._actors.give(actor)
                 continue
             left_s = None if self._until == math.inf else max(0.0, self._until - time.monotonic())
-            ref = actor.handle.grade.remote(self._packed, packed, left_s)
+            ref: ObjectRef[dict[str, Any]] = actor.handle.grade.remote(self._packed, packed, left_s)
             self._flying[ref] = (actor, chunk)
 
     def _next_chunk(self) -> tuple[list[int], bytes]:
@@ -163,20 +167,21 @@ class RayBatch:
         from ray.exceptions import ActorDiedError, RayError, RayTaskError
 
         actor, chunk = self._flying.pop(ref)
-        self._actors.give(actor)
         try:
             told: dict[str, Any] = ray.get(ref)
         except RayTaskError as error:
+            self._actors.give(actor)
             self._abstain(chunk, describe(error.cause or error))
             return
         except ActorDiedError as error:
             if error.actor_init_failed:
                 raise ConfigError(f"no actor can start on the nodes: {describe(error)}") from error
-            self._lose(chunk, error)
+            self._lose(actor, chunk, error)
             return
         except RayError as error:  # its process or node has died, more often than Ray tries
-            self._lose(chunk, error)
+            self._lose(actor, chunk, error)
             return
+        self._actors.give(actor)
         if "refused" in told:
             raise ConfigError(
                 f"the nodes cannot use the verifier {self._verifier.name!r}: {told['refused']}. "
@@ -188,11 +193,13 @@ class RayBatch:
         # By the newest chunks: a batch may be sorted by length.
         self.row_s = seconds if not self.row_s else 0.7 * self.row_s + 0.3 * seconds
 
-    def _lose(self, chunk: list[int], error: Exception) -> None:
-        if len(chunk) > 1:
-            self._alone.extend(chunk)
-        else:
-            self._abstain(chunk, f"the actor was lost: {describe(error)}")
+    def _lose(self, actor: RayActor, chunk: list[int], error: Exception) -> None:
+        """Sends the rows of a lost chunk again, each alone; one that is lost too often abstains."""
+        self._actors.drop(actor)
+        self._losses.update(chunk)
+        lost = [place for place in chunk if self._losses[place] > self._retries]
+        self._alone.extend(place for place in chunk if self._losses[place] <= self._retries)
+        self._abstain(lost, f"its actor was lost {self._retries + 1} times: {describe(error)}")
 
     def _abstain(
         self, places: Sequence[int], detail: str, reason: Reason = Reason.ENGINE_FAILURE

@@ -1,10 +1,11 @@
 """A runner that spreads rows over a Ray cluster."""
 
+import logging
 import math
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from rewardkit._install import require_extra
@@ -44,8 +45,8 @@ class RayRunner(Runner):
         cpus: of a CPU that an actor reserves in Ray, above 0; the least runs beside what is there.
         row_timeout_s: seconds for one row, past the verifier's own deadline: the backstop.
         memory_mb: private memory of one worker, in MiB; None for no limit.
-        retries: how often Ray sends a chunk again whose actor has died; a row of a chunk that is
-            still lost is sent as often alone, and then abstains.
+        retries: how often Ray sends a chunk again whose actor has died, at least 0; the rows of a
+            chunk that is lost even so are sent as often alone, and then abstain.
 
     Raises:
         ConfigError: a value is outside its range.
@@ -122,7 +123,7 @@ class RayRunner(Runner):
             self._connect()
             row_s = self._row_s.get(packed, 0.0)
         rows = list(zip(completions, references, contexts, strict=True))
-        batch = RayBatch(self, verifier, packed, rows, until, row_s)
+        batch = RayBatch(self, verifier, packed, rows, until, row_s, self._retries)
         graded = batch.run()
         with self._lock:
             self._row_s[packed] = batch.row_s
@@ -183,7 +184,7 @@ class RayRunner(Runner):
             if self._address is None:
                 options = {"num_cpus": self._workers, "include_dashboard": False}
             try:
-                ray.init(**options, log_to_driver=False, logging_level="ERROR")
+                ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise ConfigError(f"no Ray cluster at {self._address!r}: {error}") from error
             self._owns_ray = True
@@ -195,10 +196,11 @@ class RayRunner(Runner):
 
         if time.monotonic() - self._looked < _LOOK_S:
             return
+        list_nodes: Callable[[], list[dict[str, Any]]] = ray.nodes
         self._looked = time.monotonic()
         nodes = {
             str(node["NodeID"]): int(node["Resources"].get("CPU", 0))
-            for node in ray.nodes()
+            for node in list_nodes()
             if node["Alive"]
         }
         most = self._workers or max(1, sum(nodes.values()))
@@ -212,7 +214,7 @@ class RayRunner(Runner):
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        made = (
+        made: Any = (
             ray.remote(Grader)
             .options(
                 num_cpus=self._cpus,

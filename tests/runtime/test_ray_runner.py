@@ -11,9 +11,9 @@ import pytest
 
 import rewardkit
 from rewardkit import Reason, Reward
+from rewardkit.datasets.rows import Row
 from rewardkit.errors import ConfigError, InvalidReferenceError
 from rewardkit.runtime import InlineRunner, PoolRunner
-from rewardkit.datasets.rows import Row
 from rewardkit.scoring import score_file
 from rewardkit.scoring.grading import BatchSizer, grade_batches
 from rewardkit.scoring.scored import Candidate
@@ -132,7 +132,7 @@ def test_no_more_rows_are_read_than_are_graded(tmp_path):
             read.append(number)
             ahead.append(len(read) - len(graded))
             record = {"completion": f"row {number}", "reference": "x"}
-            row = Row(f"row {number}", "x", record, (), number, None, "here")
+            row = Row(number, None, "here", f"row {number}", "x", record, ())
             yield [Candidate(f"{number}:0", row)]
 
     for batch in grade_batches(Echo(), rows(), BatchSizer(), None, InlineRunner()):

@@ -22,36 +22,39 @@ class Metrics:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self.registry = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         self._requests = Counter(
-            "rewardkit_requests", "Answers by address and status.", ["path", "status"], **self._in
+            "rewardkit_requests",
+            "Answers by address and status.",
+            ["path", "status"],
+            registry=registry,
         )
         self._seconds = Histogram(
             "rewardkit_request_seconds",
             "From the head of a request to its answer.",
             ["path"],
             buckets=_SECONDS,
-            **self._in,
+            registry=registry,
         )
         self._verdicts = Counter(
-            "rewardkit_verdicts", "Verdicts by reason.", ["component", "reason"], **self._in
+            "rewardkit_verdicts", "Verdicts by reason.", ["component", "reason"], registry=registry
         )
         self._verdict_seconds = Histogram(
             "rewardkit_verdict_seconds",
             "Time spent on a verdict.",
             ["component"],
             buckets=_SECONDS,
-            **self._in,
+            registry=registry,
         )
-        self.waiting = Gauge("rewardkit_requests_waiting", "Requests in the queue.", **self._in)
-        self.running = Gauge("rewardkit_requests_running", "Requests being graded.", **self._in)
+        self.waiting = Gauge(
+            "rewardkit_requests_waiting", "Requests in the queue.", registry=registry
+        )
+        self.running = Gauge(
+            "rewardkit_requests_running", "Requests being graded.", registry=registry
+        )
         self._workers = Gauge(
-            "rewardkit_workers", "Workers: alive, busy, most.", ["state"], **self._in
+            "rewardkit_workers", "Workers: alive, busy, most.", ["state"], registry=registry
         )
-
-    @property
-    def _in(self) -> dict[str, CollectorRegistry]:
-        return {"registry": self.registry}
 
     def answered(self, path: str, status: int, seconds: float) -> None:
         """Counts an answer."""

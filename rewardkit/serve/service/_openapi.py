@@ -38,14 +38,11 @@ _ERROR: _Schema = {
     },
 }
 _COMPLETION: _Schema = {
-    "description": "A text, or a list of chat messages.",
-    "anyOf": [
-        {"type": ["string", "null"]},
-        {"type": "array", "items": {"type": "object"}},
-    ],
+    "description": "A text, or a list of chat messages; whatever else stands here is graded too.",
+    "examples": ["So the answer is 4.", [{"role": "assistant", "content": "4"}]],
 }
 _TIMEOUT: _Schema = {
-    "type": "number",
+    "type": ["number", "null"],
     "exclusiveMinimum": 0,
     "description": "Seconds; what is not graded then has no score and the reason timeout.",
 }
@@ -125,11 +122,12 @@ def _get(summary: str, good: _Schema, *problems: int) -> _Schema:
 def _post(
     summary: str, fields: _Schema, good: _Schema, limits: ServiceLimits, needs_token: bool
 ) -> _Schema:
+    judged = "verifier" in fields
     column: _Schema = {"type": "array", "maxItems": limits.max_rows}
     more = {**fields, "timeout_s": _TIMEOUT}
     one = {
         "type": "object",
-        "required": ["completion"],
+        "required": ["completion", *(["reference"] if judged else [])],
         "additionalProperties": False,
         "properties": {
             "completion": _COMPLETION,
@@ -140,7 +138,7 @@ def _post(
     }
     many = {
         "type": "object",
-        "required": ["completions"],
+        "required": ["completions", *(["references"] if judged else [])],
         "additionalProperties": False,
         "properties": {
             "completions": {**column, "items": _COMPLETION},
@@ -172,7 +170,7 @@ def _trainer(path: str, needs_token: bool) -> _Schema:
         return _posted("OpenRLHF's remote reward.", body, good, needs_token)
     body = {
         "type": "object",
-        "required": ["response"],
+        "required": ["response", "verifier_metadata"],
         "properties": {
             "response": _listed("output", {"type": "array", "items": {"type": "object"}}),
             "verifier_metadata": _listed("reference", {}),

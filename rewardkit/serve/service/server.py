@@ -8,7 +8,7 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rewardkit.errors import ConfigError
 from rewardkit.serve.service.limits import ServiceLimits
@@ -108,7 +108,8 @@ def _guarded(head_timeout_s: float) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def _idle(self) -> bool:
-            return self.cycle is None or self.cycle.response_complete
+            cycle: RequestResponseCycle | None = self.cycle
+            return cycle is None or cycle.response_complete
 
         def _watch_head(self) -> None:
             self._head_timer = self.loop.call_later(head_timeout_s, self._end)

@@ -50,7 +50,7 @@ def test_a_full_queue_turns_the_next_request_away():
 
 
 def test_killed_workers_lose_no_verdict():
-    with running() as service, ThreadPoolExecutor(4) as threads:
+    with running() as service:
         service.verify("right")
         done = threading.Event()
         killed = []

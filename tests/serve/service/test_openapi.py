@@ -12,6 +12,8 @@ from tests.serve.service.process import TOKEN, Service, running
 needs("starlette")
 schemathesis = needs("schemathesis")
 
+from schemathesis.specs.openapi.checks import positive_data_acceptance  # noqa: E402
+
 PATHS = [
     ("/verify", "POST"),
     ("/reward", "POST"),
@@ -55,7 +57,7 @@ def test_answers_are_as_described(service, path, method, mode):
 
     @given(case=strategy)
     @settings(
-        max_examples=25,
+        max_examples=15,
         deadline=None,
         phases=phases,
         database=None,
@@ -66,7 +68,9 @@ def test_answers_are_as_described(service, path, method, mode):
         headers = {"Authorization": f"Bearer {TOKEN}"}
         response = case.call(base_url=service.url, headers=headers)
         assert response.status_code < 500 or response.status_code == 503
-        case.validate_response(response, headers=headers)
+        # That lists are of one length is nothing that a schema can say.
+        excluded = [positive_data_acceptance]
+        case.validate_response(response, headers=headers, excluded_checks=excluded)
 
     check()
 
@@ -85,7 +89,7 @@ fields = st.sampled_from(
 
 
 @pytest.mark.parametrize("path", [path for path, method in PATHS if method == "POST"])
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(body=st.dictionaries(fields, json_values, max_size=5))
 def test_any_object_gets_an_answer_and_never_a_failure(service, path, body):
     assert service.ask(path, body)[0] in (200, 400, 413, 422)
