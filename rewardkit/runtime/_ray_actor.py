@@ -7,8 +7,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from rewardkit.runtime._chunks import ChunkGrader
 from rewardkit.runtime._tasks import describe
-from rewardkit.runtime.batch import grade_rows
 from rewardkit.runtime.pool import WorkerPool
 from rewardkit.verifier import Verifier
 
@@ -31,9 +31,8 @@ class Grader:
         self, path: Sequence[str], memory_mb: int | None, row_timeout_s: float, crash_retries: int
     ) -> None:
         sys.path += [entry for entry in path if entry not in sys.path]
-        self._row_timeout_s = row_timeout_s
-        self._crash_retries = crash_retries
-        self._pool = WorkerPool(workers=1, memory_mb=memory_mb, max_tasks=100_000)
+        pool = WorkerPool(workers=1, memory_mb=memory_mb, max_tasks=100_000)
+        self._grader = ChunkGrader(pool, row_timeout_s=row_timeout_s, crash_retries=crash_retries)
         self._verifiers: OrderedDict[bytes, Verifier] = OrderedDict()
 
     def grade(self, verifier: bytes, rows: bytes, left_s: float | None) -> dict[str, object]:
@@ -49,19 +48,11 @@ class Grader:
         started = time.monotonic()
         try:
             made = self._verifier(verifier)
-            completions, references, contexts = pickle.loads(rows)
+            unpacked = list(zip(*pickle.loads(rows), strict=True))
         except Exception as error:  # the boundary: what the driver sent cannot be read here
             return {"refused": describe(error)}
-        results = grade_rows(
-            made,
-            completions,
-            references,
-            contexts,
-            pool=self._pool,
-            row_timeout_s=self._row_timeout_s,
-            until=math.inf if left_s is None else started + left_s,
-            crash_retries=self._crash_retries,
-        )
+        until = math.inf if left_s is None else started + left_s
+        results = self._grader.grade(made, unpacked, until)
         return {
             "results": pickle.dumps(results, pickle.HIGHEST_PROTOCOL),
             "seconds": time.monotonic() - started,

@@ -15,7 +15,15 @@ from rewardkit.runtime.pool import WorkerPool
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier, check_batch
 
-__all__ = ["GradedRow", "abstention", "grade_rows", "grade_rows_here", "verdicts_of", "verify_rows"]
+__all__ = [
+    "GradedRow",
+    "abstention",
+    "grade_one",
+    "grade_rows",
+    "grade_rows_here",
+    "verdicts_of",
+    "verify_rows",
+]
 
 GradedRow: TypeAlias = Verdict | RewardkitError
 """What became of one row: its verdict, or the caller's mistake in it."""
@@ -38,12 +46,17 @@ class _Row:
 
     def __call__(self, packed: bytes) -> GradedRow:
         completion, reference, context = pickle.loads(packed)
-        return _grade(self.verifier, completion, reference, context)
+        return grade_one(self.verifier, completion, reference, context)
 
 
-def _grade(
+def grade_one(
     verifier: Verifier, completion: Completion, reference: Json, context: Mapping[str, Any]
 ) -> GradedRow:
+    """Returns what became of a row that is graded in this thread.
+
+    Raises:
+        MemoryError: there is none left; a worker that meets it is replaced.
+    """
     try:
         verdict: object = verifier.verify(completion, reference, **context)
     except RewardkitError as error:
@@ -61,7 +74,7 @@ def _grade_here(
     verifier: Verifier, completion: Completion, reference: Json, context: Mapping[str, Any]
 ) -> GradedRow:
     try:
-        return _grade(verifier, completion, reference, context)
+        return grade_one(verifier, completion, reference, context)
     except MemoryError:
         return abstention(verifier, "out of memory", Reason.MEMORY)
 

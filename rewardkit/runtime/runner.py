@@ -14,8 +14,9 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
+from rewardkit.runtime._chunks import ChunkGrader
 from rewardkit.runtime._settings import PoolState
-from rewardkit.runtime.batch import GradedRow, grade_rows, grade_rows_here, verdicts_of
+from rewardkit.runtime.batch import GradedRow, grade_rows_here, verdicts_of
 from rewardkit.runtime.pool import WorkerPool
 from rewardkit.verdict import Json, Verdict
 from rewardkit.verifier import Verifier, check_batch, row_contexts
@@ -149,8 +150,9 @@ class PoolRunner(Runner):
             raise ConfigError(f"crash_retries is at least 0, not {crash_retries!r}")
         # A worker holds engines that take a second to start, so it is not replaced often.
         self._pool = WorkerPool(workers=workers, memory_mb=memory_mb, max_tasks=100_000)
-        self._row_timeout_s = row_timeout_s
-        self._crash_retries = crash_retries
+        self._grader = ChunkGrader(
+            self._pool, row_timeout_s=row_timeout_s, crash_retries=crash_retries
+        )
 
     @property
     def workers(self) -> int:
@@ -168,16 +170,9 @@ class PoolRunner(Runner):
         until: float = math.inf,
     ) -> list[GradedRow]:
         """Returns what became of each row, in order."""
-        return grade_rows(
-            verifier,
-            completions,
-            references,
-            contexts,
-            pool=self._pool,
-            row_timeout_s=self._row_timeout_s,
-            until=until,
-            crash_retries=self._crash_retries,
-        )
+        check_batch(completions, references, {"contexts": contexts})
+        rows = list(zip(completions, references, contexts, strict=True))
+        return self._grader.grade(verifier, rows, until)
 
     def state(self) -> PoolState:
         """Returns how many workers there are now."""

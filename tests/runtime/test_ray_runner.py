@@ -42,8 +42,9 @@ def cluster() -> Iterator["ray.cluster_utils.Cluster"]:
 
 @pytest.fixture(scope="module")
 def runner(cluster) -> Iterator["rewardkit.RayRunner"]:
-    with rewardkit.RayRunner() as runner:
-        yield runner
+    runner = rewardkit.RayRunner()
+    yield runner
+    runner.close()
 
 
 def told(verdicts):

@@ -1,5 +1,6 @@
 """What a service counts, for Prometheus."""
 
+from collections import Counter as Tally
 from collections.abc import Iterable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -64,9 +65,11 @@ class Metrics:
     def judged(self, verdicts: Mapping[str, Iterable[Verdict]]) -> None:
         """Counts verdicts, by component."""
         for name, group in verdicts.items():
+            told = list(group)
+            for reason, count in Tally(verdict.reason.value for verdict in told).items():
+                self._verdicts.labels(name, reason).inc(count)
             seconds = self._verdict_seconds.labels(name)
-            for verdict in group:
-                self._verdicts.labels(name, verdict.reason.value).inc()
+            for verdict in told:
                 seconds.observe(verdict.seconds)
 
     def text(self) -> bytes:
