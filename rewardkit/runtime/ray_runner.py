@@ -14,8 +14,8 @@ from rewardkit.errors import ConfigError
 from rewardkit.runtime._link import import_path
 from rewardkit.runtime._ray_actor import Grader
 from rewardkit.runtime._ray_batch import RayActor, RayBatch
-from rewardkit.runtime._tasks import CannotTravelError, pack
-from rewardkit.runtime.batch import GradedRow, grade_rows_here
+from rewardkit.runtime._tasks import pack
+from rewardkit.runtime.batch import GradedRow
 from rewardkit.runtime.runner import Runner
 from rewardkit.verdict import Json
 from rewardkit.verifier import Verifier, check_batch
@@ -35,8 +35,8 @@ class RayRunner(Runner):
     time, so what waits is in the caller's list and not in the cluster. Ray restarts actors whose
     process or node has died, elsewhere if need be, and sends their chunk again.
 
-    Modules of verifiers of your own must be importable on the nodes. A verifier of the running
-    script cannot travel and is graded here.
+    Modules of verifiers of your own must be importable on the nodes: a verifier that is defined in
+    the running script is refused.
 
     Args:
         address: of a cluster, as in `"auto"` or `"ray://…"`; None joins the Ray that this process
@@ -112,13 +112,11 @@ class RayRunner(Runner):
         """Returns what became of each row, in order.
 
         Raises:
-            ConfigError: the cluster is not there, or its nodes cannot import the verifier.
+            ConfigError: the cluster is not there, the verifier cannot travel, or the nodes cannot
+                import it.
         """
         check_batch(completions, references, {"contexts": contexts})
-        try:
-            packed = pack(verifier, what=f"the verifier {verifier.name}")
-        except CannotTravelError:
-            return grade_rows_here(verifier, completions, references, contexts, until=until)
+        packed = pack(verifier, what=f"the verifier {verifier.name}")
         with self._lock:
             self._connect()
             row_s = self._row_s.get(packed, 0.0)

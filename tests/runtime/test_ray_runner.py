@@ -96,6 +96,15 @@ def test_a_bad_reference_is_the_callers_mistake(runner):
         runner.verify_batch(Echo(), ["a", "b"], ["a", None])
 
 
+def test_a_verifier_of_the_running_script_is_refused(runner):
+    class Local(Echo):
+        pass
+
+    Local.__module__ = "__main__"
+    with pytest.raises(ConfigError, match="module of its own"):
+        runner.verify_batch(Local(), ["a"], ["a"])
+
+
 def test_a_column_of_another_length_is_named(runner):
     with pytest.raises(ConfigError, match="hint"):
         runner.verify_batch(Echo(), ["a"], ["a"], hint=[])
