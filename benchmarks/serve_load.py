@@ -81,6 +81,8 @@ def service() -> Iterator[Running]:
         finally:
             process.terminate()
             process.wait(60)
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 def post(connection: http.client.HTTPConnection, body: bytes) -> bytes:

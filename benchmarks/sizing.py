@@ -210,8 +210,8 @@ def step_table(found: Sequence[Rate], training: Training) -> Table:
                 (
                     rate.name,
                     f"{cores:,}",
-                    format_number(step.tail_s),
-                    format_number(step.p99_wait_s),
+                    f"{1e3 * step.tail_s:,.1f}",
+                    f"{1e3 * step.p99_wait_s:,.1f}",
                     f"{100 * step.busy:.0f}",
                 )
             )
@@ -226,7 +226,7 @@ def step_table(found: Sequence[Rate], training: Training) -> Table:
     )
     return Table(
         f"A step of {training.gpus:,} GPUs, simulated",
-        ("verifier", "cores", "s after the last completion", "p99 wait, s", "busy %"),
+        ("verifier", "cores", "ms after the last completion", "p99 wait, ms", "busy %"),
         tuple(rows),
         note=note,
     )
