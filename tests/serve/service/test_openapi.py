@@ -43,13 +43,17 @@ def test_the_description_is_openapi(service):
     assert told["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 
 
-@pytest.mark.parametrize(("path", "method"), PATHS)
-@pytest.mark.parametrize("mode", ["POSITIVE", "NEGATIVE"])
+@pytest.mark.parametrize(
+    ("path", "method", "mode"),
+    [
+        (path, method, mode)
+        for path, method in PATHS
+        for mode in (["POSITIVE", "NEGATIVE"] if method == "POST" else ["POSITIVE"])
+    ],
+)
 def test_answers_are_as_described(service, path, method, mode):
     schema = schemathesis.openapi.from_dict(document(service))
     operation = schema[path][method]
-    if mode == "NEGATIVE" and method == "GET":
-        pytest.skip("nothing of it can be wrong")
     strategy = operation.as_strategy(
         generation_mode=schemathesis.GenerationMode[mode], headers={"Authorization": "Bearer x"}
     )
