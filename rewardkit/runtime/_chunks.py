@@ -4,7 +4,6 @@ import hashlib
 import math
 import pickle
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -62,26 +61,28 @@ class ChunkGrader:
         try:
             key = hashlib.blake2b(pack(verifier, what="the verifier"), digest_size=16).digest()
         except CannotTravelError:
-            return self._singly(verifier, rows, until)
+            return self._singly(verifier, rows, until, [])
         known = self._row_s.get(key, math.inf)
-        started = time.monotonic()
+        timings: list[float] = []
         if known > _CHEAP_S or len(rows) < 2:
-            results = self._singly(verifier, rows, until)
+            results = self._singly(verifier, rows, until, timings)
         else:
-            results = self._by_chunk(verifier, rows, until, known)
-        if len(rows) >= self._pool.workers:
-            self._learn(key, (time.monotonic() - started) * self._pool.workers / len(rows))
+            results = self._by_chunk(verifier, rows, until, known, timings)
+        if timings:
+            # What a row took in its worker: how long it waited for one says nothing about it.
+            self._learn(key, sum(timings) / len(rows))
         return results
 
     def _learn(self, key: bytes, row_s: float) -> None:
         with self._lock:
-            # The least of late: what a start or a busy machine added says nothing about a row.
             known = self._row_s.pop(key, math.inf)
             self._row_s[key] = min(row_s, 1.2 * known)
             if len(self._row_s) > _KNOWN:
                 del self._row_s[next(iter(self._row_s))]
 
-    def _singly(self, verifier: Verifier, rows: Sequence[_Row], until: float) -> list[GradedRow]:
+    def _singly(
+        self, verifier: Verifier, rows: Sequence[_Row], until: float, timings: list[float]
+    ) -> list[GradedRow]:
         return grade_rows(
             verifier,
             [row[0] for row in rows],
@@ -91,10 +92,16 @@ class ChunkGrader:
             row_timeout_s=self._row_timeout_s,
             until=until,
             crash_retries=self._crash_retries,
+            timings=timings,
         )
 
     def _by_chunk(
-        self, verifier: Verifier, rows: Sequence[_Row], until: float, row_s: float
+        self,
+        verifier: Verifier,
+        rows: Sequence[_Row],
+        until: float,
+        row_s: float,
+        timings: list[float],
     ) -> list[GradedRow]:
         fair = math.ceil(len(rows) / (2 * self._pool.workers))
         size = max(1, min(fair, int(_CHUNK_S / row_s), _MAX_CHUNK))
@@ -102,20 +109,21 @@ class ChunkGrader:
         try:
             packed = [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in parts]
         except Exception:  # nested too deep, live objects: each row finds its own way
-            return self._singly(verifier, rows, until)
+            return self._singly(verifier, rows, until, timings)
         outcomes = self._pool.map(
             _Chunk(verifier),
             packed,
             timeout_s=min(_CHUNK_TIMEOUT_S, self._row_timeout_s),
             until=until,
         )
+        timings += [outcome.seconds for outcome in outcomes if outcome.ok]
         again = [
             row
             for part, outcome in zip(parts, outcomes, strict=True)
             if not outcome.ok
             for row in part
         ]
-        singly = iter(self._singly(verifier, again, until) if again else ())
+        singly = iter(self._singly(verifier, again, until, timings) if again else ())
         return [
             result
             for part, outcome in zip(parts, outcomes, strict=True)

@@ -166,15 +166,19 @@ def grade_rows(
     inline_s: float = 0.0,
     until: float = math.inf,
     crash_retries: int = 0,
+    timings: list[float] | None = None,
 ) -> list[GradedRow]:
-    """Returns what `verify_rows` does, with a caller's mistake as the result of its row."""
+    """Returns what `verify_rows` does, with a caller's mistake as the result of its row.
+
+    `timings`, where given, gets the seconds that each row took in its worker.
+    """
     check_batch(completions, references, {"contexts": contexts})
     rows = list(zip(completions, references, contexts, strict=True))
     if len(rows) <= inline_rows:
         results = [_grade_here(verifier, *row) for row in rows]
     else:
         results = _grade_cheap(verifier, rows, inline_s)
-        spread = _Spread(verifier, pool, row_timeout_s, until, crash_retries)
+        spread = _Spread(verifier, pool, row_timeout_s, until, crash_retries, timings)
         results += spread.grade(rows[len(results) :])
     return results
 
@@ -222,6 +226,7 @@ class _Spread:
     row_timeout_s: float
     until: float
     crash_retries: int
+    timings: list[float] | None
 
     def grade(self, rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]]) -> list[GradedRow]:
         """Returns what became of each row."""
@@ -249,6 +254,8 @@ class _Spread:
                     until=self.until,
                 )
                 outcomes.update(zip(todo, done, strict=True))
+                if self.timings is not None:
+                    self.timings.extend(outcome.seconds for outcome in done)
             todo = [i for i in todo if outcomes[i].status is OutcomeStatus.CRASH]
         return outcomes
 
