@@ -4,6 +4,7 @@ import hashlib
 import math
 import pickle
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ __all__ = ["ChunkGrader"]
 _CHEAP_S = 0.002
 _CHUNK_S = 0.02
 _MAX_CHUNK = 64
+_LEAST_S = 1e-6
 _CHUNK_TIMEOUT_S = 1.0
 _KNOWN = 64
 """Verifiers whose cost is kept."""
@@ -68,7 +70,7 @@ class ChunkGrader:
             results = self._singly(verifier, rows, until, timings)
         else:
             results = self._by_chunk(verifier, rows, until, known, timings)
-        if timings:
+        if timings and time.monotonic() < until:
             # What a row took in its worker: how long it waited for one says nothing about it.
             self._learn(key, sum(timings) / len(rows))
         return results
@@ -76,7 +78,7 @@ class ChunkGrader:
     def _learn(self, key: bytes, row_s: float) -> None:
         with self._lock:
             known = self._row_s.pop(key, math.inf)
-            self._row_s[key] = min(row_s, 1.2 * known)
+            self._row_s[key] = max(_LEAST_S, min(row_s, 1.2 * known))
             if len(self._row_s) > _KNOWN:
                 del self._row_s[next(iter(self._row_s))]
 
