@@ -15,6 +15,9 @@ from rewardkit.verdict import Json, Reason, StepVerdict, Verdict
 from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
+    from rewardkit.client import HttpRunner, RewardClient
+    from rewardkit.runtime import InlineRunner, PoolRunner
+    from rewardkit.runtime.ray_runner import RayRunner
     from rewardkit.verifiers.cascade import Cascade
     from rewardkit.verifiers.choice import ChoiceVerifier
     from rewardkit.verifiers.code import CodeVerifier
@@ -36,16 +39,21 @@ __all__ = [
     "Completion",
     "DafnyVerifier",
     "Gate",
+    "HttpRunner",
+    "InlineRunner",
     "Json",
     "JudgeVerifier",
     "KbVerifier",
     "LeanVerifier",
     "LocalJudge",
     "MathVerifier",
+    "PoolRunner",
     "PrologVerifier",
     "QaVerifier",
+    "RayRunner",
     "Reason",
     "Reward",
+    "RewardClient",
     "RewardResult",
     "RewardkitError",
     "RocqVerifier",
@@ -59,31 +67,34 @@ __all__ = [
     "completion_text",
 ]
 
-# A verifier brings what it grades with; nobody waits for those that they do not name.
-_VERIFIERS = {
-    "Cascade": "cascade",
-    "ChoiceVerifier": "choice",
-    "CodeVerifier": "code",
-    "DafnyVerifier": "dafny",
-    "JudgeVerifier": "judge",
-    "KbVerifier": "kb",
-    "LeanVerifier": "lean",
-    "LocalJudge": "judge",
-    "MathVerifier": "math",
-    "PrologVerifier": "prolog",
-    "QaVerifier": "kb",
-    "RocqVerifier": "rocq",
-    "SimilarityVerifier": "similarity",
-    "SqlVerifier": "sql",
+# Each brings what it works with; nobody waits for those that they do not name.
+_LAZY = {
+    "Cascade": "verifiers.cascade",
+    "ChoiceVerifier": "verifiers.choice",
+    "CodeVerifier": "verifiers.code",
+    "DafnyVerifier": "verifiers.dafny",
+    "HttpRunner": "client",
+    "InlineRunner": "runtime",
+    "JudgeVerifier": "verifiers.judge",
+    "KbVerifier": "verifiers.kb",
+    "LeanVerifier": "verifiers.lean",
+    "LocalJudge": "verifiers.judge",
+    "MathVerifier": "verifiers.math",
+    "PoolRunner": "runtime",
+    "PrologVerifier": "verifiers.prolog",
+    "QaVerifier": "verifiers.kb",
+    "RayRunner": "runtime.ray_runner",
+    "RewardClient": "client",
+    "RocqVerifier": "verifiers.rocq",
+    "SimilarityVerifier": "verifiers.similarity",
+    "SqlVerifier": "verifiers.sql",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _VERIFIERS:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(
-        import_module(f"rewardkit.verifiers.{_VERIFIERS[name]}"), name
-    )
+    value = globals()[name] = getattr(import_module(f"rewardkit.{_LAZY[name]}"), name)
     return value
 
 

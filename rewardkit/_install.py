@@ -12,7 +12,8 @@ __all__ = ["EXTRAS", "install_command", "require_extra"]
 EXTRAS: dict[str, tuple[str, ...]] = {
     "math": ("sympy", "math_verify", "pint"),
     "data": ("pyarrow", "datasets"),
-    "serve": ("starlette", "uvicorn"),
+    "serve": ("starlette", "uvicorn", "prometheus_client", "yaml"),
+    "ray": ("ray",),
     "trl": ("trl",),
     "sql": ("sqlglot", "duckdb"),
     "postgres": ("psycopg",),

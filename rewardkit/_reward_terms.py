@@ -7,6 +7,7 @@ from typing import Any, Protocol, SupportsFloat, SupportsIndex, runtime_checkabl
 
 from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.runtime.runner import run_batch
 from rewardkit.verdict import Json, Verdict
 from rewardkit.verifier import Verifier, check_entries
 
@@ -134,7 +135,7 @@ def ask_verifier(name: str, verifier: Verifier, asked: Question) -> list[Verdict
         ConfigError: the verifier does not return one verdict per completion.
         InvalidReferenceError: a reference cannot be read.
     """
-    verdicts = verifier.verify_batch(asked.completions, asked.references, **asked.context)
+    verdicts = run_batch(verifier, asked.completions, asked.references, asked.context)
     if len(verdicts) != len(asked.completions):
         raise ConfigError(
             f"the verifier {name!r} returned {len(verdicts)} verdicts for "

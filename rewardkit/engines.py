@@ -143,7 +143,7 @@ ENGINES: tuple[Engine, ...] = (
     ),
     Engine(
         "starlette",
-        "label: the page",
+        "serve, label: the pages",
         "[serve]",
         PythonProbe(
             "starlette",
@@ -152,9 +152,33 @@ ENGINES: tuple[Engine, ...] = (
     ),
     Engine(
         "uvicorn",
-        "label: its server",
+        "serve, label: the server",
         "[serve]",
         PythonProbe("uvicorn", "import uvicorn as u; assert u.Config(None, port=42).port == 42"),
+    ),
+    Engine(
+        "prometheus-client",
+        "serve: figures",
+        "[serve]",
+        PythonProbe(
+            "prometheus-client",
+            "import prometheus_client as p; r = p.CollectorRegistry()\n"
+            "p.Counter('x', 'x', registry=r).inc(42); assert b'x_total 42' in p.generate_latest(r)",
+        ),
+    ),
+    Engine(
+        "pyyaml",
+        "serve: reward.yaml",
+        "[serve]",
+        PythonProbe("pyyaml", "import yaml; assert yaml.safe_load('x: 42') == {'x': 42}"),
+    ),
+    Engine(
+        "ray",
+        "scoring on a cluster",
+        "[ray]",
+        PythonProbe(
+            "ray", "import ray; assert ray.cloudpickle.loads(ray.cloudpickle.dumps(42)) == 42"
+        ),
     ),
     Engine(
         "sqlglot",

@@ -18,6 +18,7 @@ from rewardkit._reward_terms import (
 )
 from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
+from rewardkit.runtime.runner import active_runner
 from rewardkit.verdict import Verdict
 from rewardkit.verifier import Verifier, row_contexts
 
@@ -232,7 +233,7 @@ class Reward:
         component = self.components[name]
         if isinstance(component, Reward):
             return _nested(name, await component.ascore(completions, **columns))
-        if isinstance(component, Verifier) and len(completions) == 1:
+        if isinstance(component, Verifier) and len(completions) == 1 and active_runner() is None:
             # A verifier that waits for a network does so here without holding a thread.
             asked = question(name, self._column(name), completions, columns)
             context = row_contexts(1, asked.context)[0]

@@ -33,7 +33,7 @@ LAYERS = [
         "advantages",
         "shaping",
     },
-    {"scoring", "shapes", "process"},
+    {"scoring", "shapes", "process", "client", "reward_file"},
     {"labels"},
     {"report"},
     {"audit", "testing"},

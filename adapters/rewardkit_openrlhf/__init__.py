@@ -14,7 +14,7 @@ from rewardkit.reward import Reward
 from rewardkit.shapes import JsonShape, OnMissing, Scored, scalar_scorer
 from rewardkit.verifier import Verifier
 
-__all__ = ["TESTED", "reward_func", "server"]
+__all__ = ["TESTED", "answerer", "reward_func", "server"]
 
 TESTED = "openrlhf==0.11.2"
 
@@ -33,7 +33,7 @@ def reward_func(
     """
     import torch
 
-    answer = _answerer(reward, on_missing, advantages)
+    answer = answerer(reward, on_missing=on_missing, advantages=advantages)
 
     def reward_func(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **more: Any
@@ -62,7 +62,7 @@ def server(
     Raises:
         ConfigError: the policy is to mask, or a stage was given.
     """
-    answer = _answerer(reward, on_missing, advantages)
+    answer = answerer(reward, on_missing=on_missing, advantages=advantages)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -84,9 +84,14 @@ def server(
     return ThreadingHTTPServer((host, port), Handler)
 
 
-def _answerer(
-    reward: Reward | Verifier, on_missing: OnMissing, advantages: object
+def answerer(
+    reward: Reward | Verifier, *, on_missing: OnMissing, advantages: object = None
 ) -> Callable[[Any], dict[str, Any]]:
+    """Returns a function from a request's body to the answer's, whatever server carries them.
+
+    Raises:
+        ConfigError: the policy is to mask, or a stage was given.
+    """
     scorer = scalar_scorer("OpenRLHF", reward, on_missing=on_missing, advantages=advantages)
 
     def answer(body: Any) -> dict[str, Any]:

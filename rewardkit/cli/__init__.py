@@ -18,6 +18,7 @@ from rewardkit.cli.preflight import preflight
 from rewardkit.cli.report import report
 from rewardkit.cli.score import score
 from rewardkit.cli.selftest import selftest
+from rewardkit.cli.serve import serve
 from rewardkit.cli.train import train
 from rewardkit.cli.verify import verify
 
@@ -60,6 +61,7 @@ app.add_typer(train, name="train")
 app.command("report")(report)
 app.command("label")(label)
 app.add_typer(noise, name="noise")
+app.command("serve")(serve)
 app.command("doctor")(doctor)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,16 +10,21 @@ from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json
 from rewardkit.verifier import Verifier
 
+if TYPE_CHECKING:
+    from rewardkit.runtime import Runner
+
 __all__ = [
     "AgainstFile",
     "CompletionColumn",
     "IdColumn",
     "ModeOption",
     "OptionTexts",
+    "RayAddress",
     "ReferenceColumn",
     "SplitOption",
     "VerifierName",
     "build_verifier",
+    "make_runner",
     "read_options",
     "verifier_config",
 ]
@@ -60,6 +65,32 @@ IdColumn = Annotated[
     str | None,
     typer.Option(help="Match rows of `--against` by this column, not by place and content."),
 ]
+
+
+RayAddress = Annotated[
+    str | None,
+    typer.Option(help="Of a Ray cluster, as in `auto`. [default: one of its own, here]"),
+]
+
+
+def make_runner(name: str, *, workers: int | None, ray_address: str | None = None) -> "Runner":
+    """Returns the runner of this name.
+
+    Raises:
+        ConfigError: an option is outside its range, or does not belong to it.
+        EngineMissingError: Ray is not installed.
+    """
+    from rewardkit.runtime import InlineRunner, PoolRunner
+
+    if ray_address is not None and name != "ray":
+        raise ConfigError("--ray-address belongs to --runner ray: give both.")
+    if name == "inline":
+        return InlineRunner()
+    if name == "pool":
+        return PoolRunner(workers=workers)
+    from rewardkit.runtime.ray_runner import RayRunner
+
+    return RayRunner(address=ray_address, workers=workers)
 
 
 def read_options(name: str, mode: str | None, texts: Sequence[str] | None) -> dict[str, object]:

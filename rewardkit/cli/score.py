@@ -16,17 +16,19 @@ from rewardkit.cli._options import (
     IdColumn,
     ModeOption,
     OptionTexts,
+    RayAddress,
     ReferenceColumn,
     SplitOption,
     VerifierName,
     build_verifier,
+    make_runner,
     read_options,
     verifier_config,
 )
 from rewardkit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from rewardkit.runtime import WorkerPool
+    from rewardkit.runtime import Runner, WorkerPool
     from rewardkit.scoring import ScoreResult
 
 __all__ = ["score"]
@@ -64,6 +66,10 @@ def score(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Worker processes. [default: the verifier's own]")
     ] = None,
+    runner: Annotated[
+        Literal["local", "ray"], typer.Option(help="Where rows are graded: here, or on Ray.")
+    ] = "local",
+    ray_address: RayAddress = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Grade only the first rows. A later run can go on.")
     ] = None,
@@ -103,7 +109,12 @@ def score(
 
     _check_paths(source=source, out=out, report=report, against=against)
     options = read_options(verifier, mode, option)
-    pool = _choose_workers(verifier, options, workers)
+    if ray_address is not None and runner != "ray":
+        raise ConfigError("--ray-address belongs to --runner ray: give both.")
+    pool = None if runner == "ray" else _choose_workers(verifier, options, workers)
+    spread = (
+        None if runner == "local" else make_runner(runner, workers=workers, ray_address=ray_address)
+    )
     columns = Columns(
         completion=completion_column, reference=reference_column, rollout=rollout_column
     )
@@ -118,6 +129,7 @@ def score(
             split=split,
             prefix=prefix,
             pool=pool,
+            runner=spread,
             limit=limit,
             on_bad_row=on_bad_row,
             overwrite=overwrite,
@@ -128,14 +140,18 @@ def score(
     with (
         build_verifier(verifier, options) as made,
         pool or contextlib.nullcontext(),
+        spread or contextlib.nullcontext(),
         ScoreProgressBar(Console(stderr=True)) as progress,
     ):
         result = run_interruptibly(work, on_interrupt=progress.say_stopping)
+        nodes = _rows_by_node(spread)
     if report is not None and not result.stopped and result.tally.rows:
         from rewardkit.report import write_report
 
         write_report(out, report, against=against, id_column=id_column)
     _print_result(result, out, report, as_json=as_json)
+    if nodes:
+        typer.echo(nodes, err=True)
     if result.stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
 
@@ -178,6 +194,15 @@ def _choose_workers(
         options.setdefault("workers", workers)
         return None
     return WorkerPool(workers=workers)
+
+
+def _rows_by_node(runner: "Runner | None") -> str:
+    from rewardkit.runtime.ray_runner import RayRunner
+
+    if not isinstance(runner, RayRunner):
+        return ""
+    counts = sorted(runner.rows_by_node.items())
+    return "rows by node: " + ", ".join(f"{node[:8]} {count:,}" for node, count in counts)
 
 
 def _print_places(out: Path, report: Path | None, *, stopped: bool) -> None:

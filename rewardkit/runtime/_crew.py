@@ -1,5 +1,6 @@
 """The processes of one pool in one process: the fork server and the workers, handed out in turn."""
 
+import math
 import os
 import queue
 import threading
@@ -56,21 +57,26 @@ class Crew:
         self._waiting: deque[queue.SimpleQueue[Slot]] = deque()
         _crews.add(self)
 
-    def take(self) -> Slot:
-        """Returns a slot, waiting for one in the order of arrival."""
+    def take(self, until: float = math.inf) -> Slot | None:
+        """Returns a slot, waiting for one in the order of arrival; None at the deadline."""
         with self._lock:
             if self._free:
                 return self._free.pop()
             turn: queue.SimpleQueue[Slot] = queue.SimpleQueue()
             self._waiting.append(turn)
         try:
-            return turn.get()
-        except BaseException:  # the caller is interrupted: its place, or its slot, goes to the next
+            wait_s = None if until == math.inf else max(0.0, until - time.monotonic())
+            return turn.get(timeout=wait_s)
+        except BaseException as error:
+            # Interrupted, or too late: its place, or its slot, goes to the next.
             with self._lock:
-                if turn in self._waiting:
+                waits = turn in self._waiting
+                if waits:
                     self._waiting.remove(turn)
-                    raise
-            self.give(turn.get())
+            if not waits:
+                self.give(turn.get())
+            if isinstance(error, queue.Empty):
+                return None
             raise
 
     def give(self, slot: Slot) -> None:
@@ -139,6 +145,12 @@ class Crew:
             free = list(self._free)
         for slot in free:
             slot.drop()
+
+    def counts(self) -> tuple[int, int]:
+        """Returns how many workers live, and how many slots are taken."""
+        with self._lock:
+            alive = sum(slot.link is not None for slot in self._slots)
+            return alive, len(self._slots) - len(self._free)
 
     def abandon(self) -> None:
         """Frees what a forked child has inherited."""

@@ -1,6 +1,7 @@
 """One exchange with a worker: items go in, an outcome each comes back, until one ends it."""
 
 import hashlib
+import math
 import pickle
 import time
 from collections.abc import Callable, Sequence
@@ -30,7 +31,12 @@ class Task:
 
 
 def run_items(
-    crew: Crew, slot: Slot, task: Task, items: Sequence[bytes], timeout_s: float
+    crew: Crew,
+    slot: Slot,
+    task: Task,
+    items: Sequence[bytes],
+    timeout_s: float,
+    until: float = math.inf,
 ) -> list[Outcome[Any]]:
     """Returns the outcomes of the first items: at least one, all unless an item ended the worker.
 
@@ -40,6 +46,7 @@ def run_items(
         task: what to run.
         items: pickled argument tuples, at least one.
         timeout_s: seconds for each item.
+        until: when the last must be done, on the monotonic clock.
 
     Raises:
         ConfigError: the pool cannot start, or the function cannot be imported in a worker.
@@ -54,7 +61,7 @@ def run_items(
         link.send(Kind.RUN, request, time.monotonic() + settings.start_timeout_s)
         for left in range(len(items), 0, -1):
             started = time.monotonic()
-            frame = link.receive(started + timeout_s, settings.max_result_bytes)
+            frame = link.receive(min(started + timeout_s, until), settings.max_result_bytes)
             if frame is None:
                 raise TimeoutError
             link.tasks += 1
@@ -71,7 +78,7 @@ def run_items(
     except TimeoutError:
         slot.drop()
         seconds = time.monotonic() - started
-        detail = f"not done after {timeout_s:g} s"
+        detail = f"not done after {round(min(timeout_s, seconds), 3):g} s"
         outcomes.append(Outcome(OutcomeStatus.TIMEOUT, detail=detail, seconds=seconds))
     except WorkerDied as death:
         slot.drop()

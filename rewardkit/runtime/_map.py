@@ -22,13 +22,14 @@ class Map:
 
     def __init__(
         self,
-        run: Callable[[Task, Sequence[bytes], float, set[Slot]], list[Outcome[Any]]],
+        run: Callable[[Task, Sequence[bytes], float, float, set[Slot]], list[Outcome[Any]]],
         task: Task,
         items: list[bytes],
         *,
         workers: int,
         timeout_s: float,
         chunk_size: int | None,
+        until: float = math.inf,
     ) -> None:
         self._run = run
         self._task = task
@@ -36,6 +37,7 @@ class Map:
         self._threads = min(workers, len(items))
         self._timeout_s = timeout_s
         self._chunk_size = chunk_size
+        self._until = until
         self._lock = threading.Lock()
         self._pending = deque(range(len(items)))
         self._outcomes: list[Outcome[Any] | None] = [None] * len(items)
@@ -82,7 +84,11 @@ class Map:
         while chunk := self._next_chunk():
             try:
                 outcomes = self._run(
-                    self._task, [self._items[i] for i in chunk], self._timeout_s, self._active
+                    self._task,
+                    [self._items[i] for i in chunk],
+                    self._timeout_s,
+                    self._until,
+                    self._active,
                 )
             except BaseException as error:
                 self._stop(error)

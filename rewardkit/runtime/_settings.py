@@ -16,3 +16,12 @@ class PoolSettings:
     start_timeout_s: float
     initializer: bytes
     """A pickled pair of the function or None, and its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    """The workers of a pool at one moment."""
+
+    alive: int
+    busy: int
+    most: int

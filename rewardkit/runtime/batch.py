@@ -1,10 +1,11 @@
 """Grading a batch on all cores, with one verdict per row whatever a row does."""
 
+import math
 import pickle
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from rewardkit.completion import Completion
 from rewardkit.errors import RewardkitError
@@ -14,7 +15,18 @@ from rewardkit.runtime.pool import WorkerPool
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier, check_batch
 
-__all__ = ["verify_rows"]
+__all__ = [
+    "GradedRow",
+    "abstention",
+    "grade_one",
+    "grade_rows",
+    "grade_rows_here",
+    "verdicts_of",
+    "verify_rows",
+]
+
+GradedRow: TypeAlias = Verdict | RewardkitError
+"""What became of one row: its verdict, or the caller's mistake in it."""
 
 _PROBE_ROWS = 32
 
@@ -32,14 +44,19 @@ class _Row:
 
     verifier: Verifier
 
-    def __call__(self, packed: bytes) -> Verdict | RewardkitError:
+    def __call__(self, packed: bytes) -> GradedRow:
         completion, reference, context = pickle.loads(packed)
-        return _grade(self.verifier, completion, reference, context)
+        return grade_one(self.verifier, completion, reference, context)
 
 
-def _grade(
+def grade_one(
     verifier: Verifier, completion: Completion, reference: Json, context: Mapping[str, Any]
-) -> Verdict | RewardkitError:
+) -> GradedRow:
+    """Returns what became of a row that is graded in this thread.
+
+    Raises:
+        MemoryError: there is none left; a worker that meets it is replaced.
+    """
     try:
         verdict: object = verifier.verify(completion, reference, **context)
     except RewardkitError as error:
@@ -47,27 +64,28 @@ def _grade(
     except MemoryError:  # a worker that meets it is replaced
         raise
     except Exception as error:  # the boundary: a verifier that breaks abstains on this row
-        return _abstention(verifier, describe(error))
+        return abstention(verifier, describe(error))
     if not isinstance(verdict, Verdict):
-        return _abstention(verifier, f"verify returned {type(verdict).__name__}")
+        return abstention(verifier, f"verify returned {type(verdict).__name__}")
     return verdict
 
 
 def _grade_here(
     verifier: Verifier, completion: Completion, reference: Json, context: Mapping[str, Any]
-) -> Verdict | RewardkitError:
+) -> GradedRow:
     try:
-        return _grade(verifier, completion, reference, context)
+        return grade_one(verifier, completion, reference, context)
     except MemoryError:
-        return _abstention(verifier, "out of memory", Reason.MEMORY)
+        return abstention(verifier, "out of memory", Reason.MEMORY)
 
 
-def _abstention(
+def abstention(
     verifier: Verifier,
     detail: str,
     reason: Reason = Reason.ENGINE_FAILURE,
     seconds: float = 0.0,
 ) -> Verdict:
+    """Returns the verdict on a row that could not be judged."""
     return Verdict(None, reason, detail=f"{verifier.name}: {detail}", seconds=seconds)
 
 
@@ -82,6 +100,8 @@ def verify_rows(
     row_timeout_s: float,
     inline_rows: int = 16,
     inline_s: float = 0.0,
+    until: float = math.inf,
+    crash_retries: int = 0,
 ) -> list[Verdict]:
     """Returns `verifier.verify` of each row, in order, run on all the workers of `pool`.
 
@@ -102,10 +122,55 @@ def verify_rows(
         inline_s: of a larger batch, rows are graded here as long as all of it would take no longer
             than this by the rows so far: starting workers and carrying cheap rows to them would
             cost more than it saves.
+        until: when the pool stops, on the clock of `time.monotonic`: what is not graded then is a
+            timeout.
+        crash_retries: how often a row whose worker died is graded again; it may be another's fault.
 
     Raises:
         InvalidReferenceError: the first row whose reference cannot be read.
         ConfigError: another mistake of the caller's.
+    """
+    results = grade_rows(
+        verifier,
+        completions,
+        references,
+        contexts,
+        pool=pool,
+        row_timeout_s=row_timeout_s,
+        inline_rows=inline_rows,
+        inline_s=inline_s,
+        until=until,
+        crash_retries=crash_retries,
+    )
+    return verdicts_of(results)
+
+
+def verdicts_of(results: Sequence[GradedRow]) -> list[Verdict]:
+    """Returns the verdicts, or raises the first mistake of the caller's among them."""
+    for result in results:
+        if isinstance(result, RewardkitError):
+            raise result
+    return [result for result in results if isinstance(result, Verdict)]
+
+
+def grade_rows(
+    verifier: Verifier,
+    completions: Sequence[Completion],
+    references: Sequence[Json],
+    contexts: Sequence[Mapping[str, Any]],
+    /,
+    *,
+    pool: WorkerPool,
+    row_timeout_s: float,
+    inline_rows: int = 0,
+    inline_s: float = 0.0,
+    until: float = math.inf,
+    crash_retries: int = 0,
+    timings: list[float] | None = None,
+) -> list[GradedRow]:
+    """Returns what `verify_rows` does, with a caller's mistake as the result of its row.
+
+    `timings`, where given, gets the seconds that each row took in its worker.
     """
     check_batch(completions, references, {"contexts": contexts})
     rows = list(zip(completions, references, contexts, strict=True))
@@ -113,18 +178,35 @@ def verify_rows(
         results = [_grade_here(verifier, *row) for row in rows]
     else:
         results = _grade_cheap(verifier, rows, inline_s)
-        results += _spread(verifier, rows[len(results) :], pool, row_timeout_s)
-    for result in results:
-        if isinstance(result, RewardkitError):
-            raise result
-    return [result for result in results if isinstance(result, Verdict)]
+        spread = _Spread(verifier, pool, row_timeout_s, until, crash_retries, timings)
+        results += spread.grade(rows[len(results) :])
+    return results
+
+
+def grade_rows_here(
+    verifier: Verifier,
+    completions: Sequence[Completion],
+    references: Sequence[Json],
+    contexts: Sequence[Mapping[str, Any]],
+    /,
+    *,
+    until: float = math.inf,
+) -> list[GradedRow]:
+    """Returns what `grade_rows` does, graded in this thread; a row that has begun is not killed."""
+    check_batch(completions, references, {"contexts": contexts})
+    return [
+        _grade_here(verifier, *row)
+        if time.monotonic() < until
+        else abstention(verifier, "not begun in time", Reason.TIMEOUT)
+        for row in zip(completions, references, contexts, strict=True)
+    ]
 
 
 def _grade_cheap(
     verifier: Verifier, rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]], budget_s: float
-) -> list[Verdict | RewardkitError]:
+) -> list[GradedRow]:
     """Returns the verdicts of the first rows: of all of them if they are cheap."""
-    results: list[Verdict | RewardkitError] = []
+    results: list[GradedRow] = []
     started = time.perf_counter()
     while len(results) < len(rows):
         # Not by the first probe alone: a batch may be sorted by length.
@@ -135,25 +217,47 @@ def _grade_cheap(
     return results
 
 
-def _spread(
-    verifier: Verifier,
-    rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]],
-    pool: WorkerPool,
-    row_timeout_s: float,
-) -> list[Verdict | RewardkitError]:
-    if not rows:
-        return []
-    packed = {i: data for i, row in enumerate(rows) if (data := _pack_row(row)) is not None}
-    try:
-        outcomes = pool.map(_Row(verifier), packed.values(), timeout_s=row_timeout_s)
-    except CannotTravelError:
-        outcomes, packed = [], {}
-    results: dict[int, Verdict | RewardkitError] = {
-        i: _result(verifier, outcome) for i, outcome in zip(packed, outcomes, strict=True)
-    }
-    return [
-        results[i] if i in results else _grade_here(verifier, *row) for i, row in enumerate(rows)
-    ]
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """One batch on its way through a pool."""
+
+    verifier: Verifier
+    pool: WorkerPool
+    row_timeout_s: float
+    until: float
+    crash_retries: int
+    timings: list[float] | None
+
+    def grade(self, rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]]) -> list[GradedRow]:
+        """Returns what became of each row."""
+        packed = {i: data for i, row in enumerate(rows) if (data := _pack_row(row)) is not None}
+        try:
+            outcomes = self._outcomes(packed)
+        except CannotTravelError:
+            outcomes = {}
+        return [
+            _result(self.verifier, outcomes[i])
+            if i in outcomes
+            else _grade_here(self.verifier, *row)
+            for i, row in enumerate(rows)
+        ]
+
+    def _outcomes(self, packed: Mapping[int, bytes]) -> dict[int, Outcome[GradedRow]]:
+        outcomes: dict[int, Outcome[GradedRow]] = {}
+        todo = list(packed)
+        for _ in range(1 + self.crash_retries):
+            if todo:
+                done = self.pool.map(
+                    _Row(self.verifier),
+                    [packed[i] for i in todo],
+                    timeout_s=self.row_timeout_s,
+                    until=self.until,
+                )
+                outcomes.update(zip(todo, done, strict=True))
+                if self.timings is not None:
+                    self.timings.extend(outcome.seconds for outcome in done)
+            todo = [i for i in todo if outcomes[i].status is OutcomeStatus.CRASH]
+        return outcomes
 
 
 def _pack_row(row: tuple[Completion, Json, Mapping[str, Any]]) -> bytes | None:
@@ -163,9 +267,7 @@ def _pack_row(row: tuple[Completion, Json, Mapping[str, Any]]) -> bytes | None:
         return None
 
 
-def _result(
-    verifier: Verifier, outcome: Outcome[Verdict | RewardkitError]
-) -> Verdict | RewardkitError:
+def _result(verifier: Verifier, outcome: Outcome[GradedRow]) -> GradedRow:
     if outcome.value is not None:
         return outcome.value
-    return _abstention(verifier, outcome.detail, _REASONS[outcome.status], outcome.seconds)
+    return abstention(verifier, outcome.detail, _REASONS[outcome.status], outcome.seconds)

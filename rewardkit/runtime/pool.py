@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +14,9 @@ from rewardkit.errors import ConfigError
 from rewardkit.runtime._crew import Crew, Slot
 from rewardkit.runtime._exchange import Task, run_items
 from rewardkit.runtime._map import Map
-from rewardkit.runtime._settings import PoolSettings
+from rewardkit.runtime._settings import PoolSettings, PoolState
 from rewardkit.runtime._tasks import pack
-from rewardkit.runtime.outcome import Outcome
+from rewardkit.runtime.outcome import Outcome, OutcomeStatus
 
 __all__ = ["WorkerPool"]
 
@@ -139,6 +140,7 @@ class WorkerPool:
         *,
         timeout_s: float,
         chunk_size: int | None = None,
+        until: float = math.inf,
     ) -> list[Outcome[T]]:
         """Returns one outcome per item, in the order of the items.
 
@@ -151,6 +153,8 @@ class WorkerPool:
             timeout_s: seconds for one item, from the moment when that item starts.
             chunk_size: items sent to a worker at a time, at least 1; None to follow the measured
                 cost.
+            until: when all of it ends, on the clock of `time.monotonic`: what then runs is killed,
+                and what has not begun is a timeout too.
 
         Raises:
             ConfigError: the function or an item cannot be sent to a worker.
@@ -165,7 +169,14 @@ class WorkerPool:
             workers=self.workers,
             timeout_s=timeout_s,
             chunk_size=chunk_size,
+            until=until,
         ).outcomes()
+
+    def state(self) -> PoolState:
+        """Returns how many workers there are now, in this process."""
+        crew = self._crews.get(os.getpid())
+        alive, busy = crew.counts() if crew is not None else (0, 0)
+        return PoolState(alive=alive, busy=busy, most=self.workers)
 
     def close(self) -> None:
         """Ends every process of the pool. The pool may be used again, and starts new ones then."""
@@ -203,14 +214,19 @@ class WorkerPool:
         task: Task,
         items: Sequence[bytes],
         timeout_s: float,
+        until: float = math.inf,
         active: set[Slot] | None = None,
     ) -> list[Outcome[Any]]:
         crew = self._crew()
-        slot = crew.take()
+        slot = crew.take(until)
+        if slot is None or time.monotonic() >= until:
+            if slot is not None:
+                crew.give(slot)
+            return [Outcome(OutcomeStatus.TIMEOUT, detail="not begun in time") for _ in items]
         if active is not None:
             active.add(slot)
         try:
-            return run_items(crew, slot, task, items, timeout_s)
+            return run_items(crew, slot, task, items, timeout_s, until)
         except BaseException:  # interrupted in the middle: what its worker does now is of no use
             slot.drop()
             raise

@@ -1,13 +1,15 @@
 """Grades a stream of rows batch by batch; the order stays."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from rewardkit.completion import Completion, completion_text
-from rewardkit.errors import ConfigError, InvalidReferenceError
-from rewardkit.runtime import WorkerPool, verify_rows
+from rewardkit.errors import ConfigError, InvalidReferenceError, RewardkitError
+from rewardkit.runtime import Runner, WorkerPool, verify_rows
 from rewardkit.scoring.scored import Candidate
 from rewardkit.verdict import Json, Verdict
 from rewardkit.verifier import Verifier, row_contexts
@@ -18,6 +20,7 @@ Outcome: TypeAlias = Verdict | InvalidReferenceError
 """What became of one row: its verdict, or why its reference cannot be used."""
 
 _MAX_BATCH_CHARS = 4_000_000
+_AHEAD = 2
 _ROW_TIMEOUT_S = 600.0
 """The pool's backstop for one row: a verifier's own deadline is far below it."""
 
@@ -96,6 +99,7 @@ def grade_batches(
     batches: Iterator[list[Candidate]],
     sizer: BatchSizer,
     pool: WorkerPool | None,
+    runner: Runner | None = None,
 ) -> Iterator[GradedBatch]:
     """Yields the batches in order, each with its outcomes.
 
@@ -104,16 +108,45 @@ def grade_batches(
         batches: the rows.
         sizer: learns from each batch how long the next ones should be.
         pool: where rows are graded; None leaves whole batches to the verifier.
+        runner: where rows are graded instead, with a further batch begun before one has ended.
 
     Raises:
         ConfigError: the verifier broke its contract of one verdict a row.
     """
-    for candidates in batches:
+
+    def grade(candidates: list[Candidate]) -> GradedBatch:
         start = time.perf_counter()
-        outcomes = _grade(verifier, _Work.of(candidates), pool)
-        batch = GradedBatch(candidates, outcomes, time.perf_counter() - start)
+        work = _Work.of(candidates)
+        outcomes = _grade(verifier, work, pool) if runner is None else _run(verifier, work, runner)
+        return GradedBatch(candidates, outcomes, time.perf_counter() - start)
+
+    for batch in map(grade, batches) if runner is None else _overlapped(grade, batches):
         sizer.learn(batch)
         yield batch
+
+
+def _overlapped(
+    grade: Callable[[list[Candidate]], GradedBatch], batches: Iterator[list[Candidate]]
+) -> Iterator[GradedBatch]:
+    """Yields the graded batches in order; at most two are read ahead."""
+    with ThreadPoolExecutor(_AHEAD, "rewardkit-score") as threads:
+        begun: deque[Future[GradedBatch]] = deque()
+        for candidates in batches:
+            begun.append(threads.submit(grade, candidates))
+            if len(begun) == _AHEAD:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+
+
+def _run(verifier: Verifier, work: "_Work", runner: Runner) -> list[Outcome]:
+    contexts = row_contexts(len(work.completions), work.columns)
+    outcomes: list[Outcome] = []
+    for row in runner.grade(verifier, work.completions, work.references, contexts):
+        if isinstance(row, RewardkitError) and not isinstance(row, InvalidReferenceError):
+            raise row
+        outcomes.append(row)
+    return outcomes
 
 
 def _grade(verifier: Verifier, work: _Work, pool: WorkerPool | None) -> list[Outcome]:

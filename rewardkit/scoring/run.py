@@ -10,7 +10,7 @@ from typing import Literal
 from rewardkit.datasets.rows import Columns
 from rewardkit.datasets.writers import encode_line
 from rewardkit.errors import ConfigError, DataError, InvalidReferenceError
-from rewardkit.runtime import WorkerPool
+from rewardkit.runtime import Runner, WorkerPool
 from rewardkit.scoring.grading import BatchSizer, GradedBatch, grade_batches, make_batches
 from rewardkit.scoring.journal import Journal
 from rewardkit.scoring.output import write_output
@@ -19,6 +19,9 @@ from rewardkit.scoring.scored import ScoredColumns, read_scored, scored_row
 from rewardkit.scoring.statistics import Tally
 from rewardkit.verdict import Json
 from rewardkit.verifier import LargeBatches, Verifier
+
+_RUNNER_ROWS = 8192
+"""Most rows of a batch that many nodes share."""
 
 __all__ = ["Progress", "ScoreResult", "score_file"]
 
@@ -67,6 +70,7 @@ def score_file(
     split: str | None = None,
     prefix: str = "",
     pool: WorkerPool | None = None,
+    runner: Runner | None = None,
     limit: int | None = None,
     on_bad_row: Literal["stop", "skip"] = "stop",
     overwrite: bool = False,
@@ -88,6 +92,7 @@ def score_file(
         split: which split of a Hugging Face dataset that has several.
         prefix: stands before the names of the three columns that are added.
         pool: where rows are graded, one by one; None leaves batches to the verifier's workers.
+        runner: where rows are graded instead: on a Ray cluster, by a service.
         limit: grade at most this many rows. A later run with a higher limit, or none, goes on.
         on_bad_row: what becomes of a row that cannot be read, or whose reference cannot be used:
             "stop" ends the run with an error that names it, "skip" leaves it out and counts it.
@@ -116,7 +121,7 @@ def score_file(
         if journal.is_finished:
             return _check_finished(rows, journal, added, limit)
         run = _Run(rows, journal, added, limit, skips=on_bad_row == "skip")
-        result = run.grade(verifier, pool, on_progress, should_stop)
+        result = run.grade(verifier, pool, runner, on_progress, should_stop)
         if not result.stopped:
             if not journal.in_place:
                 write_output(journal, open_input, added)
@@ -165,6 +170,7 @@ class _Run:
         self,
         verifier: Verifier,
         pool: WorkerPool | None,
+        runner: Runner | None,
         on_progress: Callable[[Progress], None],
         should_stop: Callable[[], bool],
     ) -> ScoreResult:
@@ -175,11 +181,12 @@ class _Run:
         if self._limit is not None:
             todo = itertools.islice(todo, max(self._limit - resumed, 0))
         least = verifier.batch_rows if isinstance(verifier, LargeBatches) else 0
-        sizer = BatchSizer(min_rows=max(16, least), max_rows=max(1024, least))
+        most = 1024 if runner is None else _RUNNER_ROWS
+        sizer = BatchSizer(min_rows=max(16, least), max_rows=max(most, least))
         batches = make_batches(todo, sizer)
         start, stopped = time.perf_counter(), False
         on_progress(Progress(self._tally, resumed, self._fraction()))
-        for batch in grade_batches(verifier, batches, sizer, pool):
+        for batch in grade_batches(verifier, batches, sizer, pool, runner):
             self._write(batch)
             on_progress(Progress(self._tally, resumed, self._fraction()))
             if stopped := should_stop():

@@ -1,0 +1,95 @@
+"""The queue of a service: so many requests run, so many wait, and one more is turned away."""
+
+import asyncio
+import contextvars
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from rewardkit.runtime import Runner, running_on
+from rewardkit.serve.service._metrics import Metrics
+from rewardkit.serve.service._problems import Problem
+from rewardkit.serve.service.limits import ServiceLimits
+
+__all__ = ["Work"]
+
+T = TypeVar("T")
+
+_GRACE_S = 5.0
+"""Past a deadline, for what cannot be killed: a function of the reward's own in this process."""
+
+
+class Work:
+    """Runs requests in threads, with every verdict on the runner; used from one event loop.
+
+    Args:
+        runner: where rows are graded.
+        limits: of the service.
+        metrics: told how many wait and run.
+    """
+
+    def __init__(self, runner: Runner, limits: ServiceLimits, metrics: Metrics) -> None:
+        self._runner = runner
+        self._limits = limits
+        self._metrics = metrics
+        self._threads = ThreadPoolExecutor(limits.running, "rewardkit-request")
+        self._waiting = 0
+        self._running = 0
+        self._usual_s = 0.1
+
+    async def run(self, job: Callable[[float], T], timeout_s: float) -> T:
+        """Returns what a job returns, which is given its deadline on the monotonic clock.
+
+        Raises:
+            Problem: too many requests are here (429), or the job is far past its deadline (504).
+        """
+        if self._waiting + self._running >= self._limits.max_requests:
+            raise Problem(
+                429,
+                "busy",
+                "too many requests at a time: send it again after the seconds of Retry-After",
+                {"Retry-After": str(self._wait_s())},
+            )
+        until = time.monotonic() + timeout_s
+        self._count(waiting=1)
+        context = contextvars.copy_context()
+        future = asyncio.get_running_loop().run_in_executor(
+            self._threads, context.run, self._job, job, until, asyncio.get_running_loop()
+        )
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), timeout_s + _GRACE_S)
+        except TimeoutError:
+            future.add_done_callback(lambda late: late.exception())
+            raise Problem(504, "timeout", "a part of the reward did not end in time") from None
+
+    def _job(self, job: Callable[[float], T], until: float, loop: asyncio.AbstractEventLoop) -> T:
+        started = time.monotonic()
+        loop.call_soon_threadsafe(self._begun)
+        try:
+            with running_on(self._runner, until=until):
+                return job(until)
+        finally:
+            loop.call_soon_threadsafe(self._ended, time.monotonic() - started)
+
+    def _begun(self) -> None:
+        self._count(waiting=-1, running=1)
+
+    def _ended(self, seconds: float) -> None:
+        self._usual_s += 0.1 * (seconds - self._usual_s)
+        self._count(running=-1)
+
+    def _count(self, *, waiting: int = 0, running: int = 0) -> None:
+        self._waiting += waiting
+        self._running += running
+        self._metrics.waiting.set(self._waiting)
+        self._metrics.running.set(self._running)
+
+    def _wait_s(self) -> int:
+        ahead = self._usual_s * self._waiting / self._limits.running
+        return min(max(1, math.ceil(ahead)), 60)
+
+    def close(self) -> None:
+        """Lets no further job begin."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
