@@ -49,7 +49,7 @@ class EngineMissingError(RewardkitError, ImportError):
     """An optional engine is not installed; the message holds the command that installs it."""
 
     def __init__(self, engine: str, install: str) -> None:
-        super().__init__(f"{engine} is not installed here. Install it with: {install}")
+        super().__init__(f"not installed here: {engine}. To get it: {install}")
         self.engine = engine
         self.install = install
 

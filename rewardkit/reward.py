@@ -313,10 +313,15 @@ class Reward:
                     f"the component {name!r} is a {type(component).__name__}: give a verifier, a "
                     "function of the batch, or a Reward"
                 )
-        for name in (*self.weights, *self.gates, *self.references):
-            if name not in self.components:
-                known = ", ".join(self.components) or "none"
-                raise ConfigError(f"an option names {name!r}, which is no component ({known})")
+        for option, names in (
+            ("weights", tuple(self.weights)),
+            ("gates", tuple(self.gates)),
+            ("references", tuple(self.references)),
+        ):
+            for name in names:
+                if name not in self.components:
+                    known = ", ".join(self.components) or "none"
+                    raise ConfigError(f"{option} names {name!r}, which is no component ({known})")
         for name, gate in self.gates.items():
             if not isinstance(gate, Gate):
                 raise ConfigError(

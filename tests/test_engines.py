@@ -107,7 +107,9 @@ def test_a_present_extra_is_accepted(monkeypatch):
 
 def test_a_missing_extra_names_the_packages_and_the_command(monkeypatch):
     monkeypatch.setitem(_install.EXTRAS, "fake", ("json", "no_such_package", "nor_this"))
-    with pytest.raises(EngineMissingError, match="no_such_package, nor_this is not installed") as e:
+    with pytest.raises(
+        EngineMissingError, match="not installed here: no_such_package, nor_this"
+    ) as e:
         engines.require_extra("fake")
     assert e.value.engine == "no_such_package, nor_this"
     assert e.value.install.startswith("pip install ")

@@ -28,9 +28,7 @@ def test_a_missing_engine_keeps_its_command_when_a_worker_sends_it_home():
         pickle.dumps(EngineMissingError("swipl", "apt-get install swi-prolog-nox"))
     )
     assert (error.engine, error.install) == ("swipl", "apt-get install swi-prolog-nox")
-    assert str(error) == (
-        "swipl is not installed here. Install it with: apt-get install swi-prolog-nox"
-    )
+    assert str(error) == "not installed here: swipl. To get it: apt-get install swi-prolog-nox"
 
 
 def test_callers_may_catch_the_builtin_that_fits():

@@ -1,6 +1,6 @@
 """Prompts, checked before the first step."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -8,7 +8,14 @@ from rewardkit.errors import DataError, InvalidReferenceError
 from rewardkit.reward import Reward
 from rewardkit.verifier import Verifier
 
-__all__ = ["Prompt", "Tokenizer", "check_references", "columns_of", "load_prompts"]
+__all__ = [
+    "Prompt",
+    "Tokenizer",
+    "check_columns",
+    "check_references",
+    "columns_of",
+    "load_prompts",
+]
 
 Tokenizer: TypeAlias = Any
 """What has `encode`, `decode`, `eos_token_id` and, for chats, `apply_chat_template`."""
@@ -48,19 +55,7 @@ def load_prompts(
         InvalidReferenceError: a reference cannot be read; its row is named.
     """
     prompts: list[Prompt] = []
-    for index, row in enumerate(rows):
-        columns = dict(row)
-        if "prompt" not in columns:
-            raise DataError(
-                f"{where}, row {index}: no column 'prompt' (there are: "
-                f"{', '.join(map(str, columns)) or 'none'})"
-            )
-        if prompts and columns.keys() != prompts[0].columns.keys():
-            odd = sorted(columns.keys() ^ prompts[0].columns.keys())
-            raise DataError(
-                f"{where}, row {index}: other columns than row 0 ({', '.join(odd)}); give every "
-                "row the same, None where there is nothing to say"
-            )
+    for index, columns in enumerate(check_columns(rows, where=where)):
         text, ids = _tokens(columns["prompt"], tokenizer, f"{where}, row {index}")
         if not ids or (max_tokens is not None and len(ids) > max_tokens):
             raise DataError(
@@ -68,11 +63,41 @@ def load_prompts(
                 f"{max_tokens or 'any number'} (max_prompt_tokens)"
             )
         prompts.append(Prompt(index, text, ids, columns))
-    if not prompts:
-        raise DataError(f"{where} has no rows")
     if reward is not None:
         check_references(reward, [prompt.columns for prompt in prompts], where=where)
     return prompts
+
+
+def check_columns(
+    rows: Iterable[Mapping[str, Any]], *, where: str = "the data set"
+) -> Iterator[dict[str, Any]]:
+    """Yields the rows, each after it was seen to have a `prompt` and the columns of the first.
+
+    Args:
+        rows: as for `load_prompts`.
+        where: what messages call the data.
+
+    Raises:
+        DataError: there is no row, or one lacks a column.
+    """
+    first: dict[str, Any] | None = None
+    for index, row in enumerate(rows):
+        columns = dict(row)
+        if "prompt" not in columns:
+            raise DataError(
+                f"{where}, row {index}: no column 'prompt' (there are: "
+                f"{', '.join(map(str, columns)) or 'none'})"
+            )
+        first = columns if first is None else first
+        if columns.keys() != first.keys():
+            odd = sorted(columns.keys() ^ first.keys())
+            raise DataError(
+                f"{where}, row {index}: other columns than row 0 ({', '.join(odd)}); give every "
+                "row the same, None where there is nothing to say"
+            )
+        yield columns
+    if first is None:
+        raise DataError(f"{where} has no rows")
 
 
 def columns_of(prompts: Iterable[Prompt]) -> dict[str, list[Any]]:

@@ -9,6 +9,7 @@ import typer
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json
 from rewardkit.verifier import Verifier
+from rewardkit.verifiers.catalog import VERIFIERS
 
 if TYPE_CHECKING:
     from rewardkit.runtime import Runner
@@ -32,7 +33,9 @@ __all__ = [
 VerifierName = Annotated[
     str,
     typer.Option(
-        "--verifier", "-v", help="`math`, `code`, or a class of your own: `my_module:MyVerifier`."
+        "--verifier",
+        "-v",
+        help=f"{', '.join(sorted(VERIFIERS))}; or a class of your own: `my_module:MyVerifier`.",
     ),
 ]
 ModeOption = Annotated[

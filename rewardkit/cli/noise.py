@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from rewardkit.cli._console import explain_errors
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from rewardkit.labels import LabelTally, ScoredRows
@@ -207,8 +207,13 @@ def _tally(
 
     if truth_column is None:
         journal = labels or rows.path.with_name(f"{rows.path.name}.labels.jsonl")
+        if labels is None and not journal.exists():
+            raise DataError(
+                f"{journal}: no labels yet. Make them with `rewardkit label {rows.path}`, or name "
+                "a column that holds the truth with --truth-column."
+            )
         return tally_labels(rows, read_labels(journal), uniform=uniform)
-    truths = truths_of_column(rows)
+    truths = truths_of_column(rows, name=truth_column)
     audit, strata = count_truths(rows, truths, uniform=uniform)
     return LabelTally(audit, strata, truths)
 

@@ -54,7 +54,7 @@ def train_grpo(
     require_extra("grpo")
     # The config may name a module beside it, as `python script.py` could.
     sys.path.insert(0, str(Path.cwd()))
-    from rewardkit_grpo.data import check_references
+    from rewardkit_grpo.data import check_columns, check_references
     from rewardkit_grpo.display import LiveDisplay
     from rewardkit_grpo.loading import load_model, load_rows, read_config
     from rewardkit_grpo.trainer import train as run
@@ -65,7 +65,8 @@ def train_grpo(
     stage = chosen.make_stage()
     with chosen.reward.build() as reward:
         if check:
-            check_references(reward, rows, where=str(chosen.dataset))
+            where = str(chosen.dataset)
+            check_references(reward, list(check_columns(rows, where=where)), where=where)
             typer.echo(f"{config}: fine; {len(rows)} rows")
             return
         model, tokenizer = load_model(chosen.model)

@@ -15,7 +15,7 @@ from rewardkit.cli._options import (
     build_verifier,
     read_options,
 )
-from rewardkit.errors import ConfigError, DataError
+from rewardkit.errors import ConfigError, DataError, InvalidReferenceError
 
 if TYPE_CHECKING:
     from rewardkit.verdict import Json, Verdict
@@ -54,6 +54,8 @@ def verify(
 
     `generate | rewardkit verify - 'x^2 + 1'`
 
+    `rewardkit verify B '{"answer": "B", "choices": ["x", "y"]}' -v choice --reference-json`
+
     A completion that begins with a dash goes after `--`: `rewardkit verify -- -5 -5`.
 
     **Exit codes**: 0 passed; 1 not passed; 2 something must be corrected first, such as a reference
@@ -65,7 +67,12 @@ def verify(
     expected = _read_text(reference)
     value = _read_json(expected) if reference_json else expected
     with build_verifier(verifier, read_options(verifier, mode, option)) as made:
-        verdict = made.verify(graded, value)
+        try:
+            verdict = made.verify(graded, value)
+        except InvalidReferenceError as error:
+            if reference_json or not expected.lstrip().startswith(("{", "[")):
+                raise
+            raise InvalidReferenceError(f"{error} (is it JSON? then --reference-json)") from None
     if as_json:
         typer.echo(verdict.to_json())
     else:
@@ -124,8 +131,12 @@ def _print_verdict(verdict: "Verdict") -> None:
         table.add_row(Text(visible_text(name)), Text(_short(_as_text(value))))
     for name, part in verdict.parts.items():
         table.add_row(Text(f"part {visible_text(name)}"), f"{part:g}")
-    table.add_row("time", f"{verdict.seconds * 1e3:.3g} ms")
+    table.add_row("time", _time(verdict.seconds))
     Console().print(table, highlight=False)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 0.9995 else f"{seconds * 1e3:.3g} ms"
 
 
 def _as_text(value: object) -> str:

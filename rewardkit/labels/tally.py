@@ -82,7 +82,7 @@ def count_truths(
     return audit, strata if set(strata) != {""} else {}
 
 
-def truths_of_column(rows: ScoredRows, index: int = 0) -> dict[str, bool]:
+def truths_of_column(rows: ScoredRows, index: int = 0, *, name: str = "") -> dict[str, bool]:
     """Returns the truths that a kept column holds: true, false, 1, 0, "right", "wrong" or null.
 
     Raises:
@@ -101,7 +101,8 @@ def truths_of_column(rows: ScoredRows, index: int = 0) -> dict[str, bool]:
             )
         truths[row.row_id] = words[value]
     if not truths:
-        raise DataError(f"{rows.path}: no decided row has a truth in this column.")
+        column = f"the column {name!r}" if name else "this column"
+        raise DataError(f"{rows.path}: no decided row has a truth in {column}. Is it there?")
     return truths
 
 

@@ -90,7 +90,8 @@ def test_a_report_of_a_coin_says_that_corrections_refuse(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["estimate", "SCORED"], "cannot be read"),
+        (["estimate", "SCORED"], "no labels yet"),
+        (["estimate", "SCORED", "--truth-column", "none"], "in the column 'none'"),
         (["estimate", "SCORED", "--labels", "x", "--truth-column", "right"], "not both"),
         (["estimate", "SCORED", "--truth-column", "prompt"], "the truth is true"),
         (["estimate", "SCORED", "--truth-column", "right", "--by", "colour"], "stratify by"),

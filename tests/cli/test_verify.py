@@ -74,6 +74,14 @@ def test_a_mistake_is_one_clear_sentence_and_exit_code_two(arguments, message):
     assert result.stdout == ""
 
 
+def test_a_reference_that_looks_like_json_is_asked_about():
+    arguments = ["verify", "A", '{"answer": "A", "choices": ["x", "y"]}', "-v", "choice"]
+    asked = CliRunner().invoke(app, arguments)
+    assert asked.exit_code == 2
+    assert "then --reference-json" in " ".join(asked.stderr.split())
+    assert CliRunner().invoke(app, [*arguments, "--reference-json"]).exit_code == 0
+
+
 def test_hostile_text_cannot_reach_the_terminal():
     shown = call("\x1b[2J\u202e\x00[red]four", "four", code=1).stdout
     assert "<U+001B>[2J<U+202E><U+0000>[red]four" in shown

@@ -201,6 +201,15 @@ def test_the_command_explains_a_mistake_in_one_line(workplace):
     assert "Traceback" not in done.stderr
 
 
+def test_the_check_finds_that_prompts_are_missing(workplace):
+    (workplace / "bare.jsonl").write_text('{"reference": "4"}\n')
+    done = rewardkit(
+        workplace, "train", "grpo", "config.yaml", "--check", "--set", "dataset=bare.jsonl"
+    )
+    assert done.returncode == 2
+    assert "no column 'prompt'" in done.stderr
+
+
 @pytest.mark.parametrize("samples", [1, 3, 6])
 def test_pass_at_k_is_the_mean_over_all_subsets(samples):
     import itertools

@@ -236,7 +236,8 @@ def compare(statement: str, program: str) -> SpecDifference | None:
     for given in wanted:
         mine = have.get(given.name)
         if mine is None or counts.count(given.name) != 1:
-            return SpecDifference(mine is None, f"{given.kind} {given.name}: not declared once")
+            why = "not declared" if mine is None else "declared more than once"
+            return SpecDifference(mine is None, f"{given.kind} {given.name}: {why}")
         if mine.kind != given.kind or _without_decreases(mine) != _without_decreases(given):
             return SpecDifference(False, f"{given.kind} {given.name}: another specification")
         if given.body is not None and mine.body != given.body:

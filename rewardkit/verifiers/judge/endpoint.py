@@ -111,7 +111,8 @@ class Endpoint:
             raise RequestError("timeout", f"no reply in {timeout_s:g} s", transient=True) from None
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             detail = self.secret.redact(str(error) or type(error).__name__)
-            raise RequestError("connection", detail[:200], transient=True) from None
+            where = url.netloc.decode("ascii", "replace")
+            raise RequestError("connection", f"{where}: {detail[:200]}", transient=True) from None
         if response.status_code != 200:
             raise self._refused(response.status_code, response.headers, raw)
         return read_reply(raw)

@@ -163,7 +163,8 @@ class RubricMode:
         """Checks that there are criteria."""
         if self.rubric is None and reference.rubric is None:
             raise InvalidReferenceError(
-                "mode 'rubric' needs a rubric, or 'criteria' in a reference"
+                "mode 'rubric' needs a list of {'criterion': …, 'points': …}: as rubric, or as "
+                "'criteria' in the reference"
             )
 
     def steps(self, job: Job) -> Steps:

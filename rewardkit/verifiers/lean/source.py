@@ -113,8 +113,9 @@ def read_statement(reference: Json) -> Statement:
     bare = read_code(text, LEAN).bare
     targets = [m for m in _TARGET.finditer(bare) if wanted is None or m[1] == wanted]
     if not targets:
+        named = f" {wanted}" if wanted else ""
         raise InvalidReferenceError(
-            f"the statement has no theorem {wanted or ''}: write it as 'theorem t … := by sorry'"
+            f"the statement has no theorem{named}: write it as 'theorem t … := by sorry'"
         )
     target = targets[-1]
     found_imports, rest = _take_imports(text)

@@ -120,8 +120,8 @@ def _whole(
 ) -> _Whole:
     refused = find(events, "refused")
     if refused is not None:
-        where = "loading" if refused.get("kind") == "load" else "a query"
-        return _Whole("unsafe", f"refused while {where}: {refused.get('v')}")
+        where = "while loading" if refused.get("kind") == "load" else "during a query"
+        return _Whole("unsafe", f"refused {where}: {refused.get('v')}")
     for event in events:
         if event.get("k") == "note" and event.get("kind") == "syntax":
             return _Whole("syntax_error", f"syntax error: {event.get('v')}")

@@ -156,6 +156,12 @@ class Oracle:
                     raise
         raise AssertionError("unreachable")
 
+    def unread(self, task: Task) -> list[str]:
+        """Returns the queries that Prolog cannot read, unless the program defines operators."""
+        asked = [self._request(f"_ = ({query.text}\n)", 0, "first") for query in task.queries]
+        answers = zip(task.queries, self._ask("", asked), strict=True)
+        return [query.text for query, found in answers if found.error == "query_syntax"]
+
     def _run_program(self, source: str, queries: list[Query], task: Task) -> "_ProgramRun":
         wanted: int | list[str] = list(task.variables) if task.variables is not None else -1
         asks_more = any(query.expect.queries is None for query in queries) and self.hidden_queries
@@ -166,7 +172,7 @@ class Oracle:
             if found.how not in ("exhausted", "capped") or (
                 found.how == "capped" and query.expect.mode != "first"
             ):
-                why = found.text or found.error or found.how
+                why = _syntax_error(events) or found.text or found.error or found.how
                 raise InvalidReferenceError(f"`expect.source` does not answer {query.text}: {why}")
             run.own[query.text] = found
         for index, query in enumerate(queries):
@@ -202,6 +208,13 @@ class Oracle:
             for text, found in zip(candidates, answers, strict=True)
             if found.rows and found.how in ends and len(found.rows) <= _HIDDEN_ROWS
         }
+
+
+def _syntax_error(events: Sequence[dict[str, Any]]) -> str:
+    for event in events:
+        if event.get("k") == "note" and event.get("kind") == "syntax":
+            return f"syntax error: {event.get('v')}"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

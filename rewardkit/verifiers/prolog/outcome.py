@@ -1,5 +1,6 @@
 """What a query came to: its outcome, and how outcomes become a reason."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,6 +42,7 @@ REASONS: Mapping[str, Reason] = {
 }
 """The reason of each outcome; several different answers are `Reason.AMBIGUOUS`."""
 
+_CONTEXT = re.compile(r"error\((.*),context\(.*\)\)", re.DOTALL)
 _ERRORS = {
     "limit": "timeout",
     "resource": "resource",
@@ -124,7 +126,11 @@ def failure(answers: Answers) -> Judged:
     outcome = _ERRORS.get(answers.error, "error")
     if answers.error == "limit":
         return Judged(outcome, 0.0, "did not end within the inference limit")
-    return Judged(outcome, 0.0, answers.text or answers.error)
+    if answers.error == "query_syntax":
+        return Judged(outcome, 0.0, f"the query cannot be read: {answers.text}")
+    # The context names a variable, by a number that differs from run to run.
+    told = _CONTEXT.fullmatch(answers.text)
+    return Judged(outcome, 0.0, told[1] if told else answers.text or answers.error)
 
 
 def _judge_answer(answers: Answers, expected: Expected) -> Judged:

@@ -153,7 +153,10 @@ class PrologVerifier(Verifier):
         task = read_reference(reference)
         asked = self.oracle.asked(task)
         own = [one for one in asked if not one.hidden]
-        warnings = []
+        warnings = [
+            f"the query {text} cannot be read, unless a program defines its operators"
+            for text in self.oracle.unread(task)
+        ]
         if any(one.expected.kind == "solutions" and not one.expected.rows for one in own):
             warnings.append("a query without any solution: a program that always fails passes")
         fixed = all(q.expect.kind == "solutions" for q in task.queries)

@@ -68,8 +68,9 @@ def read_statement(reference: Json) -> Statement:
     bare = read_code(text, ROCQ).bare
     targets = [m for m in _TARGET.finditer(bare) if wanted is None or m[2] == wanted]
     if not targets:
+        named = f" {wanted}" if wanted else ""
         raise InvalidReferenceError(
-            f"the statement has no theorem {wanted or ''}: write it as 'Theorem t : ….'"
+            f"the statement has no theorem{named}: write it as 'Theorem t : ….'"
         )
     target = targets[-1]
     end = re.compile(r"\.(?=\s|$)").search(bare, target.end())

@@ -28,7 +28,7 @@ _KINDS = (
     (Outcome.SYNTAX, r"Syntax error|Lexer|Unterminated|Illegal begin of"),
     (
         Outcome.UNKNOWN_IDENTIFIER,
-        r"was not found|Cannot find|Unable to locate|No such|Unknown|not a defined",
+        r"was not found|Cannot find|Unable to locate|No such (?!assumption)|Unknown|not a defined",
     ),
     (Outcome.UNSOLVED_GOALS, r"incomplete proof|pending proofs|remaining goal|unfocused|unsolved"),
     (Outcome.TIMEOUT, r"Timeout"),

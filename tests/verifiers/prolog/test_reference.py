@@ -57,6 +57,7 @@ def test_the_query_may_be_written_as_at_the_toplevel() -> None:
             },
             "no answer to",
         ),
+        ({"query": "p(X)", "expect": {"type": "program", "source": "p(1"}}, "syntax error"),
         (
             {
                 "query": "p(X)",
@@ -81,3 +82,5 @@ def test_weak_references_are_warned_of(verifier: PrologVerifier) -> None:
     assert "facts" in verifier.check_reference(one)[0]
     assert "always fails" in verifier.check_reference(none)[0]
     assert verifier.check_reference(right) == []
+    open_: Json = {"query": "p(X", "expect": {"type": "answer", "value": 5}}
+    assert "p(X cannot be read" in verifier.check_reference(open_)[0]

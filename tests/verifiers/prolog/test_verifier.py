@@ -80,6 +80,11 @@ def test_a_batch_keeps_its_order_and_equal_pairs_agree(verifier: PrologVerifier)
     assert [v.answer for v in verdicts] == programs
 
 
+def test_the_detail_of_an_error_is_the_error_alone(verifier: PrologVerifier) -> None:
+    detail = verifier.verify("helper(1).", REFERENCE).detail
+    assert detail == "engine: existence_error(procedure,solve/1)"
+
+
 def test_verdicts_do_not_hang_on_what_ran_before(verifier: PrologVerifier) -> None:
     hostile = ":- dynamic solve/1.\n:- assertz(user:solve(30)), nb_setval(k, 30), op(0, xfx, is)."
     verifier.verify(hostile, REFERENCE)

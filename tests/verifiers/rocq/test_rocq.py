@@ -33,3 +33,8 @@ def test_names_of_bound_variables_are_free(verifier):
 def test_a_statement_that_rocq_refuses_is_the_callers_mistake(verifier):
     with pytest.raises(InvalidReferenceError, match="refuses"):
         verifier.verify("Proof. Qed.", {"statement": "Theorem t : nothing = 1."})
+
+
+def test_a_tactic_that_finds_no_assumption_is_a_wrong_proof(verifier):
+    verdict = verifier.verify("intros. assumption.", "Theorem t : forall p q : Prop, p -> q.")
+    assert verdict.evidence["outcome"] == "wrong_proof"
