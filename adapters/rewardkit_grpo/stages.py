@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Sequence
 
 from rewardkit.advantages import Advantages, AdvantageStage, compare_advantages
+from rewardkit.errors import ConfigError
 from rewardkit.noise import Channel, Correction, NoiseCorrection, OnlineRates, Rates
 from rewardkit_grpo.config import GRPOConfig
 
@@ -32,6 +33,11 @@ def make_stage(config: GRPOConfig, online: OnlineRates | None = None) -> Advanta
         rates = online
     elif config.noise is not None:
         rates = Channel.load(config.noise)
+    elif not (config.rho0 or config.rho1):
+        raise ConfigError(
+            f"the loss {config.loss} corrects for a verifier's errors, and no rates are given: set "
+            "rho0 and rho1, noise (a file) or a judge; or noisy_control, to correct for nothing"
+        )
     return AdvantageStage(
         NoiseCorrection(
             CORRECTIONS[config.loss], rates, scale=config.noise_scale, accept_at=config.accept_at

@@ -111,6 +111,13 @@ def test_a_judge_measures_the_rates_of_the_run(tmp_path):
         read_config(path, {"train.rho1": "0.2"})
 
 
+def test_a_correction_without_rates_is_refused():
+    with pytest.raises(ConfigError, match="no rates are given"):
+        make_stage(GRPOConfig(loss="pgbc"))
+    make_stage(GRPOConfig(loss="pgbc", noisy_control=True))
+    make_stage(GRPOConfig(loss="pgfc", rho1=0.1))
+
+
 def test_the_rates_of_a_run_can_come_from_a_file(tmp_path):
     channel = Channel(Rates.exact(0.1, 0.2), {"x": Rates.exact(0.0, 0.2)}, stratified_by=("s",))
     channel.save(tmp_path / "noise.json")

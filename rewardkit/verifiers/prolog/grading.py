@@ -63,6 +63,8 @@ def grade(verifier: "PrologVerifier", program: str, task: Task) -> Verdict:
             raise LostError(str(broken.get("v")))
         answers = read_answers(events, len(asked))
         whole = _whole(events, answers, asked)
+        if any(found.error == "query_syntax" for found in answers):
+            whole = _blame(whole, verifier.oracle.unread(task))
         audit = None
         if audited is not None and whole.outcome not in ("syntax_error", "unsafe"):
             found = answers[audited]
@@ -141,6 +143,17 @@ def _failed(judged: Judged, asked: Asked, share: float) -> _Whole:
     return _Whole(judged.outcome, f"{name}{judged.detail}", share, judged.sprayed)
 
 
+def _blame(whole: _Whole, unread: Sequence[str]) -> _Whole:
+    """Returns the outcome where a query could not be read: the reference's, unless a program can.
+
+    A query that Prolog itself cannot read either is no fault of the program, or one that cannot be
+    told apart: a program that should define operators for it.
+    """
+    if not unread or whole.outcome in ("syntax_error", "unsafe"):
+        return whole
+    return _Whole("unread_query", f"the reference's query cannot be read: {unread[0][:100]}")
+
+
 def _from_load(load: Mapping[str, Any] | None, how: str) -> _Whole:
     error = (load or {}).get("v") or {}
     kind = error.get("class", how)
@@ -186,7 +199,9 @@ def _verdict(
     isolation: str,
 ) -> Verdict:
     reason = Reason.AMBIGUOUS if whole.sprayed else REASONS[whole.outcome]
-    value = float(whole.outcome == "ok")
+    value: float | None = float(whole.outcome == "ok")
+    if whole.outcome == "unread_query":
+        value = None
     detail = whole.detail
     if value and audit is not None and verifier.auditable:
         value = audit.value

@@ -39,6 +39,7 @@ REASONS: Mapping[str, Reason] = {
     "resource": Reason.MEMORY,
     "size": Reason.SIZE_LIMIT,
     "unsafe": Reason.FORBIDDEN,
+    "unread_query": Reason.UNPARSABLE,
 }
 """The reason of each outcome; several different answers are `Reason.AMBIGUOUS`."""
 

@@ -207,3 +207,20 @@ def test_hidden_queries_can_be_left_out(verifier: PrologVerifier) -> None:
         assert trusting.verify("sq(4, 16).", reference).passed
     assert not verifier.verify("sq(4, 16).", reference).passed
     assert verifier.verify("sq(X, Y) :- Y is X**2.", reference).passed
+
+
+def test_a_query_that_cannot_be_read_is_the_references_fault(verifier) -> None:
+    reference = {"query": "f(X", "expect": {"type": "answer", "value": 1}}
+    verdict = verifier.verify("f(1).", reference)
+    assert verdict.score is None
+    assert verdict.reason is Reason.UNPARSABLE
+    assert "query cannot be read: f(X" in verdict.detail
+    # A program that makes a fine query unreadable fails by itself, and one that is none does too.
+    fine = {"query": "X is 1 + 1", "expect": {"type": "answer", "value": 2}}
+    assert verifier.verify(":- op(0, yfx, +).\nf(1).", fine).score == 0
+    assert verifier.verify("f(1", reference).score == 0
+
+
+def test_a_query_may_need_operators_of_the_program(verifier) -> None:
+    reference = {"query": "a ==> X", "expect": {"type": "solutions", "value": [["b"]]}}
+    assert verifier.verify(":- op(700, xfx, ==>).\na ==> b.", reference).passed
