@@ -8,9 +8,10 @@ from itertools import islice
 
 from sqlglot import exp
 
+from rewardkit.verifiers.sql._bare import bare_variants
 from rewardkit.verifiers.sql._clues import Clues, merge_clues, read_checks, read_clues
 from rewardkit.verifiers.sql._dialects import Route, open_engine, route
-from rewardkit.verifiers.sql._engines.base import Engine, QueryError, Result, Store
+from rewardkit.verifiers.sql._engines.base import Engine, Limits, QueryError, Result, Store
 from rewardkit.verifiers.sql._generate import Generator
 from rewardkit.verifiers.sql._guard import parse_trusted
 from rewardkit.verifiers.sql._mutants import mutate
@@ -71,6 +72,30 @@ class Prepared:
         """What the first reference reads; None if nothing could parse it."""
         tree = self.references[0].tree if self.references else None
         return None if tree is None else Reads.of(tree, self.engine.schema)
+
+    @cached_property
+    def determined(self) -> bool:
+        """False if a reference itself has columns beside GROUP BY that may come from any row."""
+        target = self.way.target
+        return target == "sqlite" and all(
+            self._agrees(i, variant)
+            for i, reference in enumerate(self.references)
+            for variant in bare_variants(reference.tree, target)
+        )
+
+    def _agrees(self, i: int, sql: str) -> bool:
+        limits = Limits(steps=_REFERENCE_STEPS)
+        for bench in (self.given, *self.generated):
+            expected = bench.expected[i]
+            if expected is None:
+                continue
+            try:
+                found = bench.store.run(sql, limits, trusted=True)
+            except QueryError:
+                return False
+            if compare(expected, found, self.task.policy) is not None:
+                return False
+        return True
 
     def extra(self, clues: Clues, count: int, settings: Settings) -> list[Bench]:
         """Returns databases around constants that only a prediction has; the last few are kept."""
