@@ -95,9 +95,7 @@ def open_engine(task: Task, way: Route) -> Engine:
         from rewardkit.verifiers.sql._engines.duckdb import DuckdbEngine
 
         whole = Dialect.get_or_raise(way.source).TYPED_DIVISION
-        return DuckdbEngine(
-            schema=schema, rows=rows, database=task.database, whole_quotients=whole
-        )
+        return DuckdbEngine(schema=schema, rows=rows, database=task.database, whole_quotients=whole)
     from rewardkit.verifiers.sql._engines.postgres import PostgresEngine
 
     return PostgresEngine(schema=schema, rows=rows, dsn=task.dsn or "")

@@ -124,7 +124,9 @@ class Trial:
     def _try_bare_columns(self) -> Failure | None:
         """Returns a failure if the result hangs on which row of a group a column is taken from."""
         prepared = self.prepared
-        variants = bare_variants(self.query.tree, prepared.way.target)
+        if prepared.way.target != "sqlite":  # the others refuse such columns
+            return None
+        variants = bare_variants(self.query.tree, "sqlite")
         if not variants or not prepared.determined:
             return None
         for sql in variants:
