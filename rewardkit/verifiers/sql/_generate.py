@@ -175,18 +175,18 @@ class _Filling:
     def _key(self, table: Table, column: Column, number: int, attempt: int) -> Any:  # noqa: ANN401
         domain = self._generator.domain(table, column)
         focus = [] if self._recipe.shift else list(domain.focus)
-        if self._recipe.chain and focus and attempt < 4:
-            ends = number == (self._recipe.rows - 1 if self._recipe.tail else 0)
-            if ends:
-                return focus[0] if attempt == 0 else self._dice.choice(focus)
+        asked, focus = (focus[:1], focus[1:]) if self._recipe.chain else ([], focus)
+        if asked and attempt == 0 and number == (self._recipe.rows - 1) * self._recipe.tail:
+            return asked[0]
         if focus and self._dice.random() < 0.5 * self._recipe.focus and attempt < 4:
             return self._dice.choice(focus)
         if column.kind in ("int", "real"):
             if self._recipe.shift:
                 number += 1 + max((v for v in domain.focus if 0 <= v < 1000), default=0)
             spread = attempt > 0 or (self._recipe.width is None and not self._recipe.chain)
-            return number + 1 + self._dice.randrange(3) * spread
-        plain = [*domain.plain, *focus]
+            key = number + 1 + self._dice.randrange(3) * spread
+            return key + 2 * self._recipe.rows if key in asked else key
+        plain = [value for value in (*domain.plain, *focus) if value not in asked]
         if attempt < 4 and plain:
             return self._dice.choice(plain)
         text = plain[number % len(plain)] if plain else ""
