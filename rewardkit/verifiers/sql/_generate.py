@@ -178,6 +178,9 @@ class _Filling:
         asked, focus = (focus[:1], focus[1:]) if self._recipe.chain else ([], focus)
         if asked and attempt == 0 and number == (self._recipe.rows - 1) * self._recipe.tail:
             return asked[0]
+        if self._recipe.wanted and attempt == 0 and number < len(domain.wanted):
+            # What refers to this table refers to its first rows, so conditions on keys are met.
+            return domain.wanted[number]
         if focus and self._dice.random() < 0.5 * self._recipe.focus and attempt < 4:
             return self._dice.choice(focus)
         if column.kind in ("int", "real"):

@@ -8,7 +8,6 @@ from functools import lru_cache
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
 
 from rewardkit.verifiers.sql._engines.base import QueryError
 
@@ -127,8 +126,8 @@ def _without_empty_statements(sql: str, dialect: str) -> str:
     if ";" not in sql:
         return sql
     tokens = sqlglot.tokenize(sql, read=dialect)
-    marks = [t.start for t in tokens if t.token_type is TokenType.SEMICOLON]
-    first = next(t.start for t in tokens if t.token_type is not TokenType.SEMICOLON)
+    marks = [t.start for t in tokens if t.token_type is sqlglot.TokenType.SEMICOLON]
+    first = next(t.start for t in tokens if t.token_type is not sqlglot.TokenType.SEMICOLON)
     start = max((mark + 1 for mark in marks if mark < first), default=0)
     end = min((mark for mark in marks if mark > first), default=len(sql))
     return sql[start:end]

@@ -202,6 +202,21 @@ def test_a_chain_starts_or_ends_at_the_row_that_is_asked_for(asked):
         assert sum(links) >= len(rows) - 3 >= 4
 
 
+@given(codes=st.sets(st.text("ABC", min_size=2, max_size=3), min_size=1, max_size=4))
+@settings(max_examples=15)
+def test_rows_refer_to_the_keys_that_a_condition_picks(codes):
+    ddl = (
+        "CREATE TABLE p(c TEXT PRIMARY KEY NOT NULL); CREATE TABLE r(c TEXT NOT NULL REFERENCES p)"
+    )
+    engine = SqliteEngine(schema=ddl, rows="")
+    among = ", ".join(f"'{code}'" for code in sorted(codes))
+    clues = read_clues(tree(f"SELECT 1 FROM r WHERE c IN ({among})"), frozenset({"c"}))
+    satisfying = [recipe(i).name for i in range(20)].index("satisfying")
+    data = Generator(engine.schema, engine.samples(), clues).make(satisfying)
+    assert codes <= {row[0] for row in data["p"]}
+    assert len(codes & {row[0] for row in data["r"]}) >= min(2, len(codes))
+
+
 def test_few_values_still_make_rows_under_a_key_of_several_columns():
     ddl = "CREATE TABLE t(a INTEGER, b INTEGER, PRIMARY KEY (a, b));"
     engine = SqliteEngine(schema=ddl, rows="")
