@@ -232,3 +232,30 @@ def test_integers_are_divided_as_in_the_dialect_of_the_query(a, b, whole):
     found = engine.given().run(f"SELECT {a} / ({b}), {a} / {b}.0", Limits())
     engine.close()
     assert found.rows[0] == (math.trunc(Fraction(a, b)) if whole else a / b, pytest.approx(a / b))
+
+
+BARE = {
+    "schema": "CREATE TABLE t(k INTEGER PRIMARY KEY, g TEXT NOT NULL, v INTEGER NOT NULL)",
+    "rows": "INSERT INTO t VALUES (1, 'a', 5), (2, 'a', 7), (3, 'b', 1)",
+}
+
+
+@pytest.mark.parametrize(
+    ("sql", "prediction", "why"),
+    [
+        (
+            "SELECT g, MIN(k) FROM t GROUP BY g",
+            "SELECT g, k FROM t GROUP BY g",
+            "non_deterministic",
+        ),
+        ("SELECT k, g, SUM(v) FROM t GROUP BY k, g", "SELECT k, g, SUM(v) FROM t GROUP BY k", None),
+        # A reference that leaves the choice open itself asks for nothing else.
+        ("SELECT g, k FROM t GROUP BY g", "SELECT x.g, x.k FROM t x GROUP BY x.g", None),
+        ("SELECT g, k FROM t GROUP BY g", "SELECT g, k FROM t GROUP BY g", None),
+    ],
+)
+def test_a_verdict_on_bare_columns_is_that_of_every_choice(verifier, sql, prediction, why):
+    verdict = verifier.verify(prediction, {**BARE, "sql": sql})
+    assert verdict.passed == (why is None)
+    assert verdict.evidence.get("why") == why
+    assert ("non_deterministic" in verdict.evidence.get("signals", ())) == (why is not None)
