@@ -3,15 +3,14 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-__all__ = ["Clues", "Constant", "merge_clues", "read_checks", "read_clues"]
+from rewardkit.verifiers.sql._derived import Constant, derive
 
-Constant: TypeAlias = int | float | str
+__all__ = ["Clues", "Constant", "merge_clues", "read_checks", "read_clues"]
 
 _COMPARISONS = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
@@ -19,6 +18,7 @@ _COMPARISONS = (
 )  # fmt: skip
 _COUNTS = (exp.Count, exp.RowNumber, exp.Window)
 _PATTERNS = (exp.Like, exp.ILike, exp.Glob)
+_BLANKS = (" a", "a ", " ")
 _MAX_CONSTANTS = 200
 _MAX_TEXT = 200
 _MAX_COUNT = 40
@@ -92,10 +92,12 @@ def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
             counts.add(value)
         met = names.within(place)
         if met:
-            by_column |= {(name, one) for name in met for one in (value, *_factors(place, value))}
+            by_column |= {(name, one) for name in met for one in (value, *derive(place, value))}
             wanted |= {(name, _satisfying(place, node, value)) for name in met}
         else:
             loose.add(value)
+    for trim in (node for node in nodes if isinstance(node, exp.Trim)):
+        by_column |= {(name, text) for name in names.within(trim) for text in _BLANKS}
     return Clues(
         frozenset(by_column),
         frozenset(loose),
@@ -168,14 +170,6 @@ def _comparison(node: exp.Expr) -> exp.Expr | None:
             around = above
         above = above.parent
     return around
-
-
-def _factors(place: exp.Expr | None, value: Constant) -> list[Constant]:
-    """Returns numbers whose products are a constant that a product is compared with."""
-    if isinstance(value, str) or place is None or value == 0 or place.find(exp.Mul) is None:
-        return []
-    parts = [value / d for d in (1, 2, 5, 10)]
-    return [1, 2, 5, 10, *(int(part) if part == int(part) else part for part in parts)]
 
 
 def _satisfying(place: exp.Expr | None, node: exp.Expr, value: Constant) -> Constant:

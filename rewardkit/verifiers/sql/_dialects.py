@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import sqlglot
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError, UnsupportedError
 
 from rewardkit.verifiers.sql._engines.base import Engine, QueryError
@@ -93,7 +94,8 @@ def open_engine(task: Task, way: Route) -> Engine:
     if way.target == "duckdb":
         from rewardkit.verifiers.sql._engines.duckdb import DuckdbEngine
 
-        return DuckdbEngine(schema=schema, rows=rows, database=task.database)
+        whole = Dialect.get_or_raise(way.source).TYPED_DIVISION
+        return DuckdbEngine(schema=schema, rows=rows, database=task.database, whole_quotients=whole)
     from rewardkit.verifiers.sql._engines.postgres import PostgresEngine
 
     return PostgresEngine(schema=schema, rows=rows, dsn=task.dsn or "")

@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from rewardkit.verifiers.sql._checks import Checks
 from rewardkit.verifiers.sql._clues import Clues
 from rewardkit.verifiers.sql._engines.base import Data, Row
 from rewardkit.verifiers.sql._recipes import Recipe, recipe
@@ -20,7 +21,9 @@ _PATCHES = (0.0, 0.4, 0.7)
 class Generator:
     """Fills a schema by recipes. The same numbers give the same data, always and everywhere."""
 
-    def __init__(self, schema: Schema, samples: Data, clues: Clues) -> None:
+    def __init__(
+        self, schema: Schema, samples: Data, clues: Clues, checks: Checks | None = None
+    ) -> None:
         self.schema = schema
         self._clues = clues
         self._domains: dict[tuple[str, str], Domain] = {}
@@ -28,7 +31,8 @@ class Generator:
             given = samples.get(table.name, ())
             for place, column in enumerate(table.columns):
                 known = [row[place] for row in given]
-                self._domains[table.name, column.name] = make_domain(column, known, clues)
+                tests = (checks or {}).get((table.name.lower(), column.name.lower()), ())
+                self._domains[table.name, column.name] = make_domain(column, known, clues, tests)
         self._key_names = {
             key[0].lower(): (table.name, key[0])
             for table in reversed(schema.tables)
@@ -117,11 +121,14 @@ class _Filling:
         for key in table.foreign:
             row |= self._refer(table, key, earlier)
         single = {key[0] for key in table.keys if len(key) == 1}
+        several = {name for key in table.keys if len(key) > 1 for name in key}
         for column in table.columns:
             if column.name in row:
                 continue
             if column.name in single:
                 row[column.name] = self._key(table, column, number, attempt)
+            elif attempt > 3 and column.name in several and column.kind in ("int", "real"):
+                row[column.name] = number  # few values make few combinations, and so few rows
             elif column.nullable and self._dice.random() < self._null(table, column):
                 row[column.name] = None
             else:
@@ -168,15 +175,21 @@ class _Filling:
     def _key(self, table: Table, column: Column, number: int, attempt: int) -> Any:  # noqa: ANN401
         domain = self._generator.domain(table, column)
         focus = [] if self._recipe.shift else list(domain.focus)
+        asked, focus = (focus[:1], focus[1:]) if self._recipe.chain else ([], focus)
+        if asked and attempt == 0 and number == (self._recipe.rows - 1) * self._recipe.tail:
+            return asked[0]
+        if self._recipe.wanted and attempt == 0 and number < len(domain.wanted):
+            # What refers to this table refers to its first rows, so conditions on keys are met.
+            return domain.wanted[number]
         if focus and self._dice.random() < 0.5 * self._recipe.focus and attempt < 4:
             return self._dice.choice(focus)
         if column.kind in ("int", "real"):
             if self._recipe.shift:
                 number += 1 + max((v for v in domain.focus if 0 <= v < 1000), default=0)
-            return (
-                number + 1 + self._dice.randrange(3) * (attempt > 0 or self._recipe.width is None)
-            )
-        plain = [*domain.plain, *focus]
+            spread = attempt > 0 or (self._recipe.width is None and not self._recipe.chain)
+            key = number + 1 + self._dice.randrange(3) * spread
+            return key + 2 * self._recipe.rows if key in asked else key
+        plain = [value for value in (*domain.plain, *focus) if value not in asked]
         if attempt < 4 and plain:
             return self._dice.choice(plain)
         text = plain[number % len(plain)] if plain else ""

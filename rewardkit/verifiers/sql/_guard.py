@@ -101,6 +101,7 @@ def parse_trusted(sql: str, dialect: str) -> exp.Expr | None:
 
 
 def _check_trees(sql: str, trees: list[exp.Expr], dialect: str) -> Query:
+    comments = [c for t in trees if isinstance(t, exp.Semicolon) for c in t.comments or ()]
     trees = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
     if not trees:
         raise QueryError("syntax", "no statement")
@@ -111,14 +112,25 @@ def _check_trees(sql: str, trees: list[exp.Expr], dialect: str) -> Query:
         if isinstance(tree, (*_WRITES, exp.DDL, exp.DML)):
             raise QueryError("unsafe", f"{tree.key.upper()} is not a query")
         raise QueryError("syntax", "not a query")
-    comments: list[str] = []
     denied = _DENIED.get(dialect)
     for count, node in enumerate(tree.walk()):
         if count > _MAX_NODES:
             raise QueryError("too_big", "a query of too many parts")
         comments += node.comments or ()
         _check_node(node, denied)
-    return Query(sql, tree, tuple(comments))
+    return Query(_without_empty_statements(sql, dialect), tree, tuple(comments))
+
+
+def _without_empty_statements(sql: str, dialect: str) -> str:
+    """Returns the text of the one statement: drivers count what stands between two semicolons."""
+    if ";" not in sql:
+        return sql
+    tokens = sqlglot.tokenize(sql, read=dialect)
+    marks = [t.start for t in tokens if t.token_type is sqlglot.TokenType.SEMICOLON]
+    first = next(t.start for t in tokens if t.token_type is not sqlglot.TokenType.SEMICOLON)
+    start = max((mark + 1 for mark in marks if mark < first), default=0)
+    end = min((mark for mark in marks if mark > first), default=len(sql))
+    return sql[start:end]
 
 
 def _check_node(node: exp.Expr, denied: re.Pattern[str] | None) -> None:

@@ -8,9 +8,11 @@ from itertools import islice
 
 from sqlglot import exp
 
+from rewardkit.verifiers.sql._bare import bare_variants
+from rewardkit.verifiers.sql._checks import read_tests
 from rewardkit.verifiers.sql._clues import Clues, merge_clues, read_checks, read_clues
 from rewardkit.verifiers.sql._dialects import Route, open_engine, route
-from rewardkit.verifiers.sql._engines.base import Engine, QueryError, Result, Store
+from rewardkit.verifiers.sql._engines.base import Engine, Limits, QueryError, Result, Store
 from rewardkit.verifiers.sql._generate import Generator
 from rewardkit.verifiers.sql._guard import parse_trusted
 from rewardkit.verifiers.sql._mutants import mutate
@@ -71,6 +73,17 @@ class Prepared:
         """What the first reference reads; None if nothing could parse it."""
         tree = self.references[0].tree if self.references else None
         return None if tree is None else Reads.of(tree, self.engine.schema)
+
+    @cached_property
+    def determined(self) -> bool:
+        """False if a reference itself has columns beside GROUP BY that may come from any row."""
+        limits = Limits(steps=_REFERENCE_STEPS)
+        return all(
+            bench.agrees(i, variant, self.task.policy, limits)
+            for i, reference in enumerate(self.references)
+            for variant in bare_variants(reference.tree, self.way.target)
+            for bench in (self.given, *self.generated)
+        )
 
     def extra(self, clues: Clues, count: int, settings: Settings) -> list[Bench]:
         """Returns databases around constants that only a prediction has; the last few are kept."""
@@ -235,14 +248,16 @@ def _make(
     prepared: Prepared, clues: Clues, numbers: Sequence[int], settings: Settings
 ) -> Iterator[Bench]:
     """Yields generated databases on which at least one reference has a determined result."""
-    generator = Generator(prepared.engine.schema, prepared.engine.samples(), clues)
+    engine, task = prepared.engine, prepared.task
+    checks = read_tests(task.schema, task.dialect)
+    generator = Generator(engine.schema, engine.samples(), clues, checks)
     for number in numbers:
         try:
-            store, data = prepared.engine.generated(generator.make(number))
+            store, data = engine.generated(generator.make(number))
         except QueryError:
             continue
         expected = tuple(
-            _determined(store, reference, prepared.task.policy, settings)
+            _determined(store, reference, task.policy, settings)
             for reference in prepared.references
         )
         if any(e is not None for e in expected):

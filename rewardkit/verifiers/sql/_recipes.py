@@ -30,6 +30,8 @@ class Recipe:
     """Each column has a share of NULL of its own."""
     beside: float = 0.0
     """Share of NULL in columns that meet no constant."""
+    tail: bool = False
+    """The last row of a chain is the one that a condition would pick, else the first."""
     shift: bool = False
     """Keys keep away from the queries' constants, so that what refers to those misses."""
 
@@ -43,6 +45,7 @@ _FIRST = (
     Recipe("one row", 1, null=0.0, focus=0.9),
     Recipe("all NULL", 3, null=1.0),
     Recipe("chains", 8, null=0.02, focus=0.1, chain=True, orphans=0.0),
+    Recipe("chains from below", 8, null=0.02, focus=0.1, chain=True, orphans=0.0, tail=True),
     Recipe("orphans", 6, orphans=0.8, focus=0.8, width=3, shift=True),
     Recipe("groups", 0, null=0.05, focus=0.7, width=2),
     Recipe("NULL beside conditions", 10, null=0.1, focus=0.9, width=5, beside=0.8),
@@ -62,13 +65,16 @@ def recipe(number: int) -> Recipe:
     """
     if number < len(_FIRST):
         return _FIRST[number]
+    chain = number % 6 == 5
     return Recipe(
         f"random {number}",
         _ROWS[number % len(_ROWS)],
-        null=_NULLS[number % len(_NULLS)],
+        null=0.05 if chain else _NULLS[number % len(_NULLS)],
         focus=_FOCUS[number % len(_FOCUS)],
         width=_WIDTHS[number % len(_WIDTHS)],
-        chain=number % 6 == 5,
+        orphans=0.0 if chain else 0.25,
+        chain=chain,
+        tail=number % 12 == 5,
         empty=0.3 if number % 7 == 3 else 0.0,
         shift=number % 5 == 2,
         wanted=0.8 if number % 4 == 0 else 0.0,

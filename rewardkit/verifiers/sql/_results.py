@@ -4,7 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rewardkit.verifiers.sql._compare import contains, equal_bags, equal_rows, exact_key
-from rewardkit.verifiers.sql._engines.base import Data, Result, Row, Store
+from rewardkit.verifiers.sql._engines.base import (
+    Data,
+    Limits,
+    QueryError,
+    Result,
+    Row,
+    Store,
+)
 from rewardkit.verifiers.sql.reference import Policy
 
 __all__ = ["Bench", "Difference", "Expected", "Group", "compare", "find_columns"]
@@ -48,6 +55,17 @@ class Bench:
     """None for the given rows."""
     expected: tuple[Expected | None, ...]
     """None where a reference fails there, or leaves open what it gives."""
+
+    def agrees(self, number: int, sql: str, policy: Policy, limits: Limits) -> bool:
+        """Returns whether a trusted query gives what is expected of the reference `number`."""
+        expected = self.expected[number]
+        if expected is None:
+            return True
+        try:
+            found = self.store.run(sql, limits, trusted=True)
+        except QueryError:
+            return False
+        return compare(expected, found, policy) is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from rewardkit.verifiers.sql._bare import bare_variants
 from rewardkit.verifiers.sql._clues import Clues, read_clues
 from rewardkit.verifiers.sql._engines.base import Limits, QueryError, Result, Store
 from rewardkit.verifiers.sql._guard import Query
@@ -56,9 +57,13 @@ class Trial:
             self.tier = "same query"
             return None
         if not prepared.generated:
-            return None
+            return self._try_bare_columns()
         self.tier = "generated data"
-        return self._try_all(prepared.generated) or self._try_all(self._extra())
+        return (
+            self._try_all(prepared.generated)
+            or self._try_all(self._extra())
+            or self._try_bare_columns()
+        )
 
     def _same_tree(self) -> bool:
         tree = self.query.tree
@@ -115,6 +120,22 @@ class Trial:
             return failure
         detail = "gives something else when the rows are stored in another order"
         return replace(failure, why="non_deterministic", detail=detail)
+
+    def _try_bare_columns(self) -> Failure | None:
+        """Returns a failure if the result hangs on which row of a group a column is taken from."""
+        prepared = self.prepared
+        if prepared.way.target != "sqlite":  # the others refuse such columns
+            return None
+        variants = bare_variants(self.query.tree, "sqlite")
+        if not variants or not prepared.determined:
+            return None
+        for sql in variants:
+            other = replace(self, query=replace(self.query, sql=sql))
+            failure = other._try_all((prepared.given, *prepared.generated))
+            if failure is not None and failure.found is not None:
+                detail = "a column beside GROUP BY may come from any row of its group"
+                return Failure("non_deterministic", detail, prepared.given)
+        return None
 
     def _compare(self, i: int, expected: Expected, found: Result) -> Difference | None:
         policy = self.prepared.task.policy

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from rewardkit.verifiers.sql._checks import admitted
 from rewardkit.verifiers.sql._clues import Clues, Constant
 from rewardkit.verifiers.sql._schema import Column
 
 __all__ = ["Domain", "make_domain"]
 
 _INTS = (0, 1, 2, 3, 5, 7, -1)
-_REALS = (0.0, 1.5, 0.25, 2.25, 3.0, -1.5, 10.0)
+_FINE = 2**-7
+"""What rounding to few digits loses."""
+_REALS = (0.0, 1.5, 0.25, 2.25, 3.0, -1.5, 10 + _FINE)
+"""Sums of few powers of two, so that no order of adding them up makes noise."""
+_LONG = "abcdefghijklmnopqrstuvwxyz"
 _TEXTS = ("a", "b", "ab", "Ab", "", "B c")
 _DATES = ("2023-12-31", "2024-01-01", "2024-02-29", "2024-03-01", "2024-06-15", "2025-01-01")
 _ISO = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2})?)?([ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?\W?")
@@ -35,13 +40,16 @@ class Domain:
     """Values that satisfy the queries' comparisons."""
 
 
-def make_domain(column: Column, samples: Sequence[Any], clues: Clues) -> Domain:
+def make_domain(
+    column: Column, samples: Sequence[Any], clues: Clues, tests: Sequence[str] = ()
+) -> Domain:
     """Returns what a column may hold.
 
     Args:
         column: name and kind.
         samples: some given values.
         clues: the constants of the queries.
+        tests: its CHECK constraints, in SQLite's words.
     """
     own = clues.of_column(column.name)
     # What a linked column meets, this one meets as well.
@@ -56,6 +64,9 @@ def make_domain(column: Column, samples: Sequence[Any], clues: Clues) -> Domain:
     if column.size is not None:
         focus = [v[: column.size] if isinstance(v, str) else v for v in focus]
         plain = [v[: column.size] if isinstance(v, str) else v for v in plain]
+    if tests:
+        allowed = admitted([*focus, *plain], column.name, tests)
+        focus, plain, wanted = ([v for v in vs if v in allowed] for vs in (focus, plain, wanted))
     return Domain(
         tuple(_unique(focus)[:_MAX_VALUES]), tuple(_unique(plain)[:_MAX_VALUES]), tuple(wanted)
     )
@@ -127,7 +138,8 @@ def _around_reals(constants: Iterable[Constant]) -> list[Any]:
         number = _as_number(constant)
         if number is None or abs(number) > 1e15:
             continue
-        found += [float(number), number + 1.0, number - 1.0, number + 0.25, number - 0.5]
+        found += [float(number), number + 1.0, number - 1.0]
+        found += [number + 0.25 + _FINE, number - 0.5]
         if abs(number) > 9:
             found += [number / 2, number * 2.0]
     return found
@@ -135,8 +147,11 @@ def _around_reals(constants: Iterable[Constant]) -> list[Any]:
 
 def _around_texts(constants: Iterable[Constant]) -> list[Any]:
     found: list[Any] = []
-    for constant in constants:
+    for constant in sorted(constants, key=lambda one: not isinstance(one, str)):
         text = str(constant)
+        if isinstance(constant, int):  # a length or a place, more often than not
+            found += [text, *(_LONG[:n] for n in (constant, constant + 1) if n > 0), _LONG]
+            continue
         found += [text, text.swapcase(), f"{text}x", text[:-1], f"x{text}"]
         if _YEAR.fullmatch(text):
             found += [f"{text}-01-01", f"{text}-12-31"]

@@ -21,7 +21,10 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "max_temp_directory_size": "0KB",
     "threads": "1",
 }
-_SETUP = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET lock_configuration = true"
+_SETUP = (
+    "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET integer_division = {}; "
+    "SET lock_configuration = true"
+)
 _BATCH = 256
 _SAMPLES = 50
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
@@ -45,19 +48,22 @@ class DuckdbEngine:
         schema: DDL, or "" where `database` is given.
         rows: INSERT statements of the given data.
         database: path of a database file, opened for reading only.
+        whole_quotients: `/` of two integers is an integer, as where the queries come from.
 
     Raises:
         QueryError: the DDL or the rows do not run.
     """
 
-    def __init__(self, *, schema: str, rows: str, database: str | None = None) -> None:
+    def __init__(
+        self, *, schema: str, rows: str, database: str | None = None, whole_quotients: bool = False
+    ) -> None:
         self._ddl = schema
         self._count = 0
         try:
             self.connection = duckdb.connect(
                 database or ":memory:", read_only=database is not None, config=_CONFIG
             )
-            self.connection.execute(_SETUP)
+            self.connection.execute(_SETUP.format(str(whole_quotients).lower()))
             self._home = self._one("SELECT current_schema()")
             if database is None:
                 self._home = self._open_schema()
