@@ -5,9 +5,9 @@
 `results.jsonl` is what `benchmarks.audit_mutants --keep` wrote. DIR holds one virtual environment a
 tool, named as the tool, with that tool installed from PyPI.
 
-The tools name what they find in words of their own, so a fault counts as signalled if the tool
-says anything of the reward that it says of none of the good rewards, or ends with an error that it
-has with none of them: more than naming the root cause asks for, and in the others' favour.
+The tools name what they find in words of their own, so a fault is counted in two ways: the tool says
+something of it that it does not say of `boxed_number`, the good reward of which most faults are
+variants; or something that it says of none of the good rewards. Neither asks for the root cause.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def read_corpus_report(text: str) -> tuple[set[str], bool]:
 
 def read_probe_report(text: str) -> tuple[set[str], bool]:
     """Reads what rewardprobe prints; the gate is a critical finding."""
-    report = json.loads(text)
+    report = json.loads(text, strict=False)  # it wraps long texts by raw line breaks
     found = [one for family in report["families"] for one in family["findings"]]
     return {f"{one['attack']} {one['severity']}" for one in found}, report["summary"][
         "critical"
@@ -101,7 +101,15 @@ def own_row(keep: Path, mutants: list[Planted], good: list[Planted]) -> tuple[st
     named = sum(planted.judge(results[planted.reward][0])[0] for planted in mutants)
     gates = [sum("contract" in results[p.reward][1] for p in rows) for rows in (mutants, good)]
     alarms = sum(bool(results[planted.reward][0]) for planted in good)
-    return ("rewardkit audit", f"{named} (named)", f"{gates[0]}", "0", f"{gates[1]}", f"{alarms}")
+    return (
+        "rewardkit audit",
+        f"{named}",
+        f"{named}",
+        f"{gates[0]}",
+        "0",
+        f"{gates[1]}",
+        f"{alarms}",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -130,11 +138,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
         bad, fine = said[: len(mutants)], said[len(mutants) :]
         usual = frozenset[str]().union(*(one.labels for one in fine))
-        signalled = sum(bool(one.labels - usual) for one in bad)
+        plain = next(
+            one.labels
+            for one, row in zip(fine, good, strict=True)
+            if row.reward.endswith(":boxed_number")
+        )
+        beyond = [sum(bool(one.labels - base) for one in bad) for base in (plain, usual)]
         rows.append(
             (
                 f"{tool} {version_of(tool, folder)}",
-                f"{signalled}",
+                f"{beyond[0]}",
+                f"{beyond[1]}",
                 f"{sum(one.gate and one.ended for one in bad)}",
                 f"{sum(not one.ended for one in bad)}",
                 f"{sum(one.gate and one.ended for one in fine)}",
@@ -143,10 +157,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     table = Table(
         f"{len(mutants)} planted faults and {len(good)} good rewards of kind math",
-        ("auditor", "faults signalled", "its gate fails", "no report",
+        ("auditor", "says more than of boxed_number", "more than of any good one",
+         "its gate fails", "no report",
          "gate fails on good ones", "good ones with any finding"),
         tuple(rows),
-        note=f"No report: it raised, or took more than {LIMIT_S} s.",
+        note="Of rewardkit audit, the first two columns count root causes that it named. No report: "
+        f"it raised, or took more than {LIMIT_S} s.",
     )  # fmt: skip
     text = f"{describe_machine([])}\n\n{table.to_markdown()}"
     print(text)
