@@ -5,8 +5,8 @@
 `results.jsonl` is what `benchmarks.audit_mutants --keep` wrote. DIR holds one virtual environment a
 tool, named as the tool, with that tool installed from PyPI.
 
-The tools name what they find in words of their own, so a fault is counted in two ways: the tool says
-something of it that it does not say of `boxed_number`, the good reward of which most faults are
+The tools name what they find in words of their own, so a fault is counted in two ways: the tool
+says something of it that it does not say of `boxed_number`, the good reward of which most faults are
 variants; or something that it says of none of the good rewards. Neither asks for the root cause.
 """
 
@@ -161,8 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
          "its gate fails", "no report",
          "gate fails on good ones", "good ones with any finding"),
         tuple(rows),
-        note="Of rewardkit audit, the first two columns count root causes that it named. No report: "
-        f"it raised, or took more than {LIMIT_S} s.",
+        note="Of rewardkit audit, the first two columns count root causes that it named. No "
+        f"report: it raised, or took more than {LIMIT_S} s.",
     )  # fmt: skip
     text = f"{describe_machine([])}\n\n{table.to_markdown()}"
     print(text)
