@@ -6,8 +6,9 @@
 tool, named as the tool, with that tool installed from PyPI.
 
 The tools name what they find in words of their own, so a fault is counted in two ways: the tool
-says something of it that it does not say of `boxed_number`, the good reward of which most faults are
-variants; or something that it says of none of the good rewards. Neither asks for the root cause.
+says something of it that it does not say of `boxed_number`, the good reward of which most faults
+are variants; or something that it says of none of the good rewards. Neither asks for the root
+cause.
 """
 
 import argparse
