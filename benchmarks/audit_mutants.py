@@ -1,6 +1,8 @@
 """The audit on rewards with one planted fault each, and on rewards without any.
 
-    python -m benchmarks.audit_mutants [--write-docs]
+    python -m benchmarks.audit_mutants [--write-docs] [--workers 3] [--keep results.jsonl]
+
+With `--keep` each result is written down when it is there, and a later call goes on from it.
 
 A fault is found if a finding names its root cause. A finding beside it that the line of the fault
 does not allow for is an extra one; a finding on a good reward is a false alarm.
@@ -8,6 +10,7 @@ does not allow for is an extra one; a finding on a good reward is a false alarm.
 
 import argparse
 import json
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -54,15 +57,38 @@ def audit_planted(planted: Planted) -> tuple[list[str], list[str], float]:
     return slugs, [f.level.value for f in report.findings], time.monotonic() - started
 
 
+def audit_all(
+    planted: Sequence[Planted], *, workers: int, keep: Path | None
+) -> list[tuple[list[str], list[str], float]]:
+    """Returns the result of each; those that `keep` holds already are not run again."""
+    known = {}
+    if keep is not None and keep.exists():
+        known = dict(map(json.loads, keep.read_text("utf-8").splitlines()))
+    lock = threading.Lock()
+
+    def one(line: Planted) -> tuple[list[str], list[str], float]:
+        if line.reward in known:
+            slugs, levels, seconds = known[line.reward]
+            return slugs, levels, seconds
+        result = audit_planted(line)
+        if keep is not None:
+            with lock, keep.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([line.reward, result]) + "\n")
+        return result
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, planted))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write-docs", action="store_true")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="holds the results; a later call goes on")
     options = parser.parse_args(arguments)
     mutants, good = read_planted("mutants.jsonl"), read_planted("good.jsonl")
-    with ThreadPoolExecutor(options.workers) as pool:
-        results = list(pool.map(audit_planted, [*mutants, *good]))
+    results = audit_all([*mutants, *good], workers=options.workers, keep=options.keep)
     rows = []
     found = clean = 0
     for planted, (slugs, levels, _) in zip(mutants, results, strict=False):

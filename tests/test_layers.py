@@ -36,7 +36,7 @@ LAYERS = [
     {"scoring", "shapes", "process", "client", "reward_file"},
     {"labels"},
     {"report"},
-    {"audit", "testing"},
+    {"audit", "testing", "monitor"},
     {"serve"},
     {"cli"},
     {"__main__"},

@@ -160,6 +160,7 @@ class Trainer:
         return (
             reward_metrics(scored.result, advantages, rollouts.groups, rollouts.truncated)
             | report.means()
+            | self.stage.metrics
             | correction_metrics(self.stage, scored.result.scores, rollouts.groups, advantages)
             | {"learner/not_finite": float(failed), "learner/skipped_rows": report.skipped_rows}
             | {"learner/rate": self.config.learning_rate * self.learner.rate(self.learner.updates)}

@@ -74,6 +74,8 @@ class AdvantageStage:
         self.std: StdKind = std
         self.eps = eps
         self.control: Estimator | Coefficients = control
+        self.metrics: dict[str, float] = {}
+        """Of the last call, for a trainer's log; a stage of one's own may put figures here."""
         if isinstance(estimator, str):
             # An empty batch shows what is wrong with the options now, not in the first step.
             estimate_advantages([], [], estimator=estimator, std=std, eps=eps, components={"": []})

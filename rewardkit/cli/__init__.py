@@ -13,6 +13,7 @@ from rewardkit.cli.audit import audit
 from rewardkit.cli.doctor import doctor
 from rewardkit.cli.label import label
 from rewardkit.cli.lint_references import lint_references
+from rewardkit.cli.monitor import monitor
 from rewardkit.cli.noise import noise
 from rewardkit.cli.preflight import preflight
 from rewardkit.cli.report import report
@@ -57,6 +58,7 @@ app.command("lint-references")(lint_references)
 app.command("preflight")(preflight)
 app.command("selftest")(selftest)
 app.command("audit")(audit)
+app.command("monitor")(monitor)
 app.add_typer(train, name="train")
 app.command("report")(report)
 app.command("label")(label)
