@@ -210,27 +210,31 @@ def run_seed(
 
 
 def table(found: Mapping[int, Mapping[str, Curves]]) -> str:
-    """Returns the last expected rewards in Markdown: mean over the seeds and its standard error."""
+    """Returns the last expected rewards in Markdown: of the control, and what others add to it.
+
+    Means over the seeds and their standard errors. Seeds differ by where supervision left them, so
+    a method is held against the control of its own seed.
+    """
     seeds = list(found.values())
     lines = ["| coefficients | " + " | ".join(WORLDS[w].title for w in seeds[0]) + " |"]
     lines.append("|---|" + "---:|" * len(seeds[0]))
-    for method in next(iter(seeds[0].values())):
-        cells = []
-        for world in seeds[0]:
-            parts = [
-                _mean([seed[world][method][-1][key] for seed in seeds])
-                for key in (("all", "even", "odd") if world == "strata" else ("all",))
-            ]
-            cells.append(" / ".join(parts))
+    methods = sorted(next(iter(seeds[0].values())), key=lambda name: name != "control")
+    for method in methods:
+        cells = [_cell(seeds, world, method) for world in seeds[0]]
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _mean(values: Sequence[float]) -> str:
-    if len(values) < 2:
-        return f"{values[0]:.3f}"
-    error = statistics.stdev(values) / len(values) ** 0.5
-    return f"{statistics.fmean(values):.3f} ± {error:.3f}"
+def _cell(seeds: Sequence[Mapping[str, Curves]], world: str, method: str) -> str:
+    last = [seed[world][method][-1]["all"] for seed in seeds]
+    if method != "control":
+        control = [seed[world]["control"][-1]["all"] for seed in seeds]
+        last = [value - base for value, base in zip(last, control, strict=True)]
+    sign = "" if method == "control" else "+"
+    mean = format(statistics.fmean(last), f"{sign}.3f")
+    if len(last) < 2:
+        return mean
+    return f"{mean} ± {statistics.stdev(last) / len(last) ** 0.5:.3f}"
 
 
 def plot(found: Mapping[int, Mapping[str, Curves]], path: Path) -> None:
