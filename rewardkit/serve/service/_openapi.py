@@ -123,7 +123,9 @@ def _post(
     summary: str, fields: _Schema, good: _Schema, limits: ServiceLimits, needs_token: bool
 ) -> _Schema:
     judged = "verifier" in fields
-    column: _Schema = {"type": "array", "maxItems": limits.max_rows}
+    # In words, since a body that is too long is no malformed one: its answer is 413 and not 422.
+    most = f"At most {limits.max_rows} rows; more are answered with 413."
+    column: _Schema = {"type": "array", "description": most}
     more = {**fields, "timeout_s": _TIMEOUT}
     one = {
         "type": "object",
