@@ -145,7 +145,8 @@ def test_a_batch_keeps_its_order_and_hundreds_are_in_flight(judge_on):
 
 
 def test_hundreds_are_awaited_side_by_side(judge_on):
-    with ScriptedServer(delay_s=0.05) as server:
+    # A second is long enough for a busy machine to send a hundred before the first reply.
+    with ScriptedServer(delay_s=1.0) as server:
         judge = judge_on(server, concurrency=100)
 
         async def many():
