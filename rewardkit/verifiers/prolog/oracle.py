@@ -157,9 +157,15 @@ class Oracle:
         raise AssertionError("unreachable")
 
     def unread(self, task: Task) -> list[str]:
-        """Returns the queries that Prolog cannot read, unless the program defines operators."""
-        asked = [self._request(f"_ = ({query.text}\n)", 0, "first") for query in task.queries]
-        answers = zip(task.queries, self._ask("", asked), strict=True)
+        """Returns the queries that Prolog cannot read, unless the program defines operators.
+
+        Those of a reference program are not among them: it has answered them.
+        """
+        alone = [query for query in task.queries if query.expect.kind != "program"]
+        if not alone:
+            return []
+        asked = [self._request(f"_ = ({query.text}\n)", 0, "first") for query in alone]
+        answers = zip(alone, self._ask("", asked), strict=True)
         return [query.text for query, found in answers if found.error == "query_syntax"]
 
     def _run_program(self, source: str, queries: list[Query], task: Task) -> "_ProgramRun":

@@ -224,3 +224,8 @@ def test_a_query_that_cannot_be_read_is_the_references_fault(verifier) -> None:
 def test_a_query_may_need_operators_of_the_program(verifier) -> None:
     reference = {"query": "a ==> X", "expect": {"type": "solutions", "value": [["b"]]}}
     assert verifier.verify(":- op(700, xfx, ==>).\na ==> b.", reference).passed
+    # A reference program that answers the query shows that it can be read.
+    source = ":- op(700, xfx, ==>).\na ==> b."
+    shown = {"query": "a ==> X", "expect": {"type": "program", "source": source}}
+    assert verifier.verify(source, shown).passed
+    assert verifier.verify("c(d).", shown).score == 0
