@@ -203,7 +203,7 @@ def _powered_peer() -> Callable[[Audit, int, int], float] | None:
 def latent_table(seeds: int) -> Table:
     """Returns how three verifiers' rates are found without a label."""
     rows = []
-    fit, seeds = _crowd_peer(), max(seeds // 3, 2)
+    fit = _crowd_peer()
     for name, shared, count in (
         ("independent", 0.0, 5000),
         ("shared difficulty", 1.0, 5000),
@@ -225,7 +225,7 @@ def latent_table(seeds: int) -> Table:
                 f"{count:,}",
                 " / ".join(f"{s.truth + s.bias:.3f}" for s in scores),
                 " / ".join(f"{s.rmse:.3f}" for s in scores),
-                " / ".join(f"{s.coverage:.2f}" for s in scores),
+                " / ".join(f"{s.coverage:.3f}" for s in scores),
                 " / ".join(s.ratio() for s in scores),
             )
         )

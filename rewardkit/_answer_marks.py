@@ -41,7 +41,8 @@ _BARE_BOX = re.compile(
     r"\\(?:boxed|fbox|framebox)[ \t]*(?![\s{A-Za-z])([^\s{}$\\]{1,40})|"
     r"\\(?:boxed|fbox|framebox)[ \t]+([A-Za-z])\b"
 )
-_HASHES = re.compile(r"^[ \t]*####[ \t]*([^\n#].*)$", re.MULTILINE)
+# It begins with plain characters, so that a search runs at the speed of a scan for them.
+_HASHES = re.compile(r"####[ \t]*([^\n#].*)$", re.MULTILINE)
 _JSON_FIELD = re.compile(
     r'"(?:final_?answer|answer)"\s*:\s*(-?\d[\d.eE+-]*|true|false|"(?:[^"\\\n]|\\.){0,2000}")',
     re.IGNORECASE,
@@ -58,7 +59,11 @@ _LINE = re.compile(
 )
 _LABEL_SIGNS = (":", "：", "**", "#")
 """What no labelled line is without."""
-_SHORT_LABEL = re.compile(r"^[ \t]*A:[ \t]*(\S[^\n]*)$", re.MULTILINE)
+_ASCII_LABELS = (
+    *("answer", "result", "antwort", "endergebnis", "respuesta", "resposta", "risposta", "cevap"),
+)
+"""One of these is in every labelled line of an ASCII text: to look for them first is cheaper."""
+_SHORT_LABEL = re.compile(r"A:[ \t]*(\S[^\n]*)$", re.MULTILINE)
 _PHRASE = re.compile(
     r"(?:answers?|correct\s+(?:option|choice)|right\s+(?:option|choice)|option|result)\s+(?:to\s+[^.\n]{1,60}\s+)?"
     r"(?:is|are|equals|becomes|would\s+be|must\s+be|should\s+be)\b\s*:?\s*(?:(?:option|choice|simply|just|thus|therefore|exactly|also|donc|entonces|por\s+tanto)\b\s*)?|"
@@ -170,7 +175,7 @@ def find_lines(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]
     def holds_box(low: int, high: int) -> bool:
         return _any_between(starts, low, high)
 
-    for mark in _HASHES.finditer(text, start) if "####" in text else ():
+    for mark in _opening_lines(_HASHES, text, start) if "####" in text else ():
         if not holds_box(*mark.span()):
             yield _stripped(text, mark.start(1), mark.end(1), mark.span(), "line")
     if '"' in text:
@@ -184,10 +189,10 @@ def find_lines(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]
             if value.strip() and not holds_box(*mark.span()):
                 yield Found(value, low, high, mark.start(), mark.end(), "json")
     labels = []
-    if any(sign in text for sign in _LABEL_SIGNS):
+    if any(sign in text for sign in _LABEL_SIGNS) and _may_be_labelled(text):
         labels = list(deque(_LINE.finditer(text, start), maxlen=_LAST_LINES))
     if not labels and not boxes:
-        labels = list(_SHORT_LABEL.finditer(text, start))[-1:]
+        labels = list(deque(_opening_lines(_SHORT_LABEL, text, start), maxlen=1))
     for mark in labels:
         low, high = (
             (mark.start("value"), mark.end("value"))
@@ -200,6 +205,21 @@ def find_lines(text: str, start: int, boxes: Sequence[Found]) -> Iterator[Found]
             span = _cut_sentence(text, low, high)
             if span[0] < span[1]:
                 yield _stripped(text, *span, (mark.start(), high), "line")
+
+
+def _opening_lines(pattern: re.Pattern[str], text: str, start: int) -> Iterator[re.Match[str]]:
+    """Yields the matches before which nothing but blanks stands on their line."""
+    for mark in pattern.finditer(text, start):
+        line = text.rfind("\n", 0, mark.start()) + 1
+        if not text[line : mark.start()].strip(" \t"):
+            yield mark
+
+
+def _may_be_labelled(text: str) -> bool:
+    if not text.isascii():
+        return True
+    lowered = text.lower()
+    return any(label in lowered for label in _ASCII_LABELS)
 
 
 def _from_a_line_start(text: str, start: int) -> str:

@@ -65,7 +65,7 @@ def rates_without_labels(
         votes: for each row one verdict a verifier: accepted, rejected, or None for an abstention.
         groups: for each row the group whose pass rate it shares; None for one group.
         confidence: of the bootstrap intervals, in (0, 1). They do not cover dependence.
-        resamples: of the bootstrap, at least 20.
+        resamples: of the bootstrap, at least 20; an interval of confidence c needs 2 / (1 - c).
         seed: of the bootstrap.
 
     Raises:
@@ -89,11 +89,11 @@ def rates_without_labels(
         _fit({cell: random.gammavariate(n, 1.0) for cell, n in cells.items()}, fitted, close=_NEAR)
         for _ in range(resamples)
     ]
-    cut = round(resamples * (1 - confidence) / 2)
+    tail = (1 - confidence) / 2
     rates = tuple(
         Rates(
-            _between(fitted.rho0[k], sorted(model.rho0[k] for model in drawn), cut),
-            _between(fitted.rho1[k], sorted(model.rho1[k] for model in drawn), cut),
+            _between(fitted.rho0[k], sorted(model.rho0[k] for model in drawn), tail),
+            _between(fitted.rho1[k], sorted(model.rho1[k] for model in drawn), tail),
         )
         for k in range(verifiers)
     )
@@ -175,8 +175,14 @@ def _inside(rate: float) -> float:
     return min(max(rate, 1e-12), 1 - 1e-12)
 
 
-def _between(value: float, drawn: Sequence[float], cut: int) -> Estimate:
-    return Estimate(value, min(value, drawn[cut]), max(value, drawn[-1 - cut]))
+def _between(value: float, drawn: Sequence[float], tail: float) -> Estimate:
+    # The k-th of B resamples in order is at k / (B + 1): what one more would fall below.
+    place = max(tail * (len(drawn) + 1) - 1, 0.0)
+    step, part = int(place), place - int(place)
+    after = min(step + 1, len(drawn) - 1)
+    low = drawn[step] + part * (drawn[after] - drawn[step])
+    high = drawn[-1 - step] + part * (drawn[-1 - after] - drawn[-1 - step])
+    return Estimate(value, min(value, low), max(value, high))
 
 
 @dataclass(frozen=True, slots=True)
