@@ -22,6 +22,7 @@ g++:g++:C++ programs
 node:nodejs:JavaScript programs
 chromium:chromium:the HTML report and the labelling page in a real browser
 swipl:swi-prolog-nox:Prolog programs
+pg_ctlcluster:postgresql:SQL on a PostgreSQL server
 dafny:dafny z3:Dafny programs
 coqc:coq:Rocq proofs
 endef
