@@ -25,6 +25,7 @@ _MAX_STRETCH = 4
 _LEAST_DELAY_S = 0.05
 _MAX_INCOMING_BYTES = 64 << 20
 _F_ADD_SEALS, _ALL_SEALS = 1033, 0b1111
+_CONFIRMATION = b"confirmed"
 _LOST = {"error": "the fork server died", "lost": True}
 _KILLED = {"wall": Status.WALL, "output": Status.OUTPUT, "stop": Status.STOPPED}
 
@@ -77,6 +78,7 @@ class Session:
     _ended: Result | None = None
     _delay_s: float = 0.0
     _given_s: float = 0.0
+    _earlier_s: float = 0.0
 
     def __post_init__(self) -> None:
         streams = self.streams
@@ -145,10 +147,15 @@ class Session:
         while self._delay_s < 0 and self._report is None and not self._stop_sent:
             if not self._step(patience):
                 break
-        total = min(max(0.0, self._delay_s), most_s)
+        total = min(max(0.0, self._delay_s - self._earlier_s), most_s)
         given = total - self._given_s
         self._given_s = max(self._given_s, total)
         return given
+
+    def begin_anew(self) -> None:
+        """Forgets what waiting was given back so far: another program speaks on the channel."""
+        self._earlier_s = max(self._earlier_s, self._delay_s)
+        self._given_s = 0.0
 
     def stop(self, reason: Status = Status.STOPPED) -> None:
         """Ends the run from outside, with the status given."""
@@ -258,7 +265,9 @@ class Session:
             data = self.host.recv(_CHUNK)
         except ConnectionResetError:
             data = b""
-        report: dict[str, Any] = json.loads(data) if data else dict(_LOST)
+        # A confirmation alone: the sandbox died before it had its job, and nobody told what of.
+        told = data and data != _CONFIRMATION
+        report: dict[str, Any] = json.loads(data) if told else dict(_LOST)
         if "delay_s" in report:
             self._delay_s = float(report["delay_s"])
             return
@@ -275,7 +284,7 @@ class Session:
         # lived.
         ready, _, _ = select.select([self.host], [], [], _GRACE_S)
         try:
-            return bool(ready) and self.host.recv(_CHUNK) == b"confirmed"
+            return bool(ready) and self.host.recv(_CHUNK) == _CONFIRMATION
         except ConnectionResetError:
             return False
 
@@ -298,6 +307,11 @@ class Session:
         if len(data) > room:
             self.stop(Status.OUTPUT)
         return bool(data)
+
+    @property
+    def ended(self) -> bool:
+        """True if the run is over, or was told to end."""
+        return self._report is not None or self._stop_sent
 
     @property
     def lost(self) -> bool:

@@ -1,7 +1,9 @@
-"""The host's side of the engine: a sandbox whose fork server holds SWI-Prolog, to be forked."""
+"""The host's side of the engine: sandboxes in which a warm SWI-Prolog is forked."""
 
 import json
 import math
+import signal
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +11,7 @@ from rewardkit.errors import ConfigError, EngineMissingError
 from rewardkit.sandbox import Job, Limits, Sandbox, Session, Status
 from rewardkit.sandbox.job import MEBIBYTE
 from rewardkit.verifiers.prolog._inside.location import find_library
+from rewardkit.verifiers.prolog.nursery import Kept, Nursery, read_event
 
 __all__ = ["INSTALL", "Engine", "LostError", "RunLimits", "Talk"]
 
@@ -18,6 +21,9 @@ _MODULES = tuple(_INSIDE + name for name in ("location", "swipl", "runner"))
 _SERVE = _INSIDE + "runner:serve"
 _MAX_FRAME_BYTES = 16 << 20
 _MAX_REQUESTS = 4
+_LEAVING_S = 1.0
+_FROM_OUTSIDE = (Status.MEMORY, Status.WALL, Status.OUTPUT)
+"""How a run ends that its limits end, and neither its program nor a fault."""
 
 
 class LostError(Exception):
@@ -62,47 +68,72 @@ class Engine:
         if not find_library():
             raise EngineMissingError("SWI-Prolog (swipl, libswipl in /usr or /usr/local)", INSTALL)
         self.limits = limits or RunLimits()
-        self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, spare=2)
+        self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, spare=1)
+        self._nursery = Nursery(self.sandbox, self.limits)
 
     def talk(self, *, output_bytes: int = 0) -> "Talk":
-        """Returns a sandbox of its own for the runs of one program; close it, or use `with`.
+        """Returns a process of its own for the runs of one program; close it, or use `with`.
 
         Args:
-            output_bytes: keep so much of what the program prints, and end it where it prints more;
-                0 throws it away, however much it is.
+            output_bytes: keep so much of what the program prints, and end it where it prints more,
+                in a sandbox of its own; 0 throws it away, however much it is.
 
         Raises:
             LostError: the fork server died; a new call starts another.
             EngineMissingError: no tier of isolation works on this machine.
         """
         limits = self.limits
+        try:
+            if not output_bytes:
+                return Talk(None, limits, kept=self._nursery.take(), nursery=self._nursery)
+        except OSError as error:
+            raise LostError(str(error)) from error
         job = Job(
             entry=_SERVE,
             limits=Limits(
                 cpu_s=math.ceil(limits.timeout_s),
                 wall_s=min(86000.0, _MAX_REQUESTS * limits.wall_s),
                 memory_bytes=limits.memory_bytes,
-                output_bytes=output_bytes or 1,
+                output_bytes=output_bytes,
                 processes=16,
             ),
         )
         try:
-            session = self.sandbox.start(job, channel=True, discard_output=not output_bytes)
-            return Talk(session, limits)
+            return Talk(self.sandbox.start(job, channel=True), limits)
         except OSError as error:
             raise LostError(str(error)) from error
 
     def close(self) -> None:
         """Ends the fork server. A later run starts another."""
+        self._nursery.close()
         self.sandbox.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._nursery = Nursery(self.sandbox, self.limits)
 
 
 class Talk:
-    """Requests about one program, answered one after the other by one sandbox."""
+    """Requests about one program, answered one after the other by one process."""
 
-    def __init__(self, session: Session, limits: RunLimits) -> None:
-        self.session = session
+    def __init__(
+        self,
+        session: Session | None,
+        limits: RunLimits,
+        *,
+        kept: Kept | None = None,
+        nursery: Nursery | None = None,
+    ) -> None:
+        """Speaks with a sandbox of its own, or with the next process of one that is kept."""
+        assert (session is None) != (kept is None)
+        self._kept, self._nursery = kept, nursery
+        self.session: Session = kept.session if kept is not None else session  # type: ignore[assignment]
         self.limits = limits
+        self._alive = True
+        """Whether the program's process still takes requests."""
 
     def request(self, **request: Any) -> list[dict[str, Any]]:
         """Returns the events of a run (see `_inside.runner.serve`); the last one is `end`.
@@ -118,10 +149,11 @@ class Talk:
         events: list[dict[str, Any]] = []
         while not events or events[-1].get("k") != "end":
             frame = self.session.answer(wall_s=wall_s, max_bytes=_MAX_FRAME_BYTES)
-            if frame is None:
-                events.append(self._ending())
-                break
-            events.append(_read_event(frame))
+            event = self._ending() if frame is None else read_event(frame)
+            if event.get("k") == "gone":
+                self._alive = False
+                event = self._gone(event)
+            events.append(event)
         return events
 
     def output(self) -> str:
@@ -129,8 +161,16 @@ class Talk:
         return self.session.wait(grace_s=1.0).stdout.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Lets go of the sandbox; the fork server ends what is left of it."""
-        self.session.close()
+        """Lets go of the process; what is left of it is ended."""
+        kept, self._kept = self._kept, None
+        if kept is None or self._nursery is None or self.session.ended:
+            self.session.close()
+            return
+        if self._alive:
+            # A frame without content: the process leaves, and its parent says that it has.
+            self.session.post(b"", wall_s=_LEAVING_S)
+            kept.leaving = True
+        self._nursery.give_back(kept)
 
     def __enter__(self) -> "Talk":
         return self
@@ -140,27 +180,30 @@ class Talk:
 
     def _ending(self) -> dict[str, Any]:
         result = self.session.wait(grace_s=0.2)
-        if self.session.lost or result.status is Status.FAILED:
+        lost = self.session.lost or result.status is Status.FAILED
+        # Where the sandbox is kept, its own process is the parent, which only a fault can end.
+        if lost or (self._kept is not None and result.status not in _FROM_OUTSIDE):
             raise LostError(result.detail or "the sandbox was lost")
-        how = str(result.status)
-        if (
-            result.status is Status.SIGNALED
-            and result.max_rss_bytes > self.limits.memory_bytes // 2
-        ):
-            how = "memory"  # the engine gives up where the system refuses it more
         return {
             "k": "end",
-            "how": how,
+            "how": self._how(result.status, result.max_rss_bytes),
             "signal": result.signal,
             "cpu_s": result.cpu_s,
             "rss": result.max_rss_bytes,
             "denied": list(result.denied),
         }
 
+    def _gone(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the end of a process that its parent in the sandbox has seen."""
+        number, cpu_s, rss = event.get("signal"), float(event["cpu_s"]), int(event["rss"])
+        spent = cpu_s >= math.ceil(self.limits.timeout_s)
+        status = Status.EXITED if number is None else Status.SIGNALED
+        if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
+            status = Status.CPU
+        how = self._how(status, rss)
+        return {"k": "end", "how": how, "signal": number, "cpu_s": cpu_s, "rss": rss}
 
-def _read_event(frame: bytes) -> dict[str, Any]:
-    try:
-        event = json.loads(frame)
-    except (ValueError, RecursionError) as error:
-        return {"k": "unreadable", "v": str(error)[:200]}
-    return event if isinstance(event, dict) else {"k": "unreadable", "v": ""}
+    def _how(self, status: Status, rss: int) -> str:
+        if status is Status.SIGNALED and rss > self.limits.memory_bytes // 2:
+            return "memory"  # the engine gives up where the system refuses it more
+        return str(status)

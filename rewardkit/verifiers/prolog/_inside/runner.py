@@ -8,13 +8,14 @@ import gc
 import json
 import os
 import resource
+import select
 import time
 from typing import Any
 
 from rewardkit.verifiers.prolog._inside.location import find_library
 from rewardkit.verifiers.prolog._inside.swipl import Atom, Prolog
 
-__all__ = ["rehearse_in_sandbox", "serve"]
+__all__ = ["rehearse_in_sandbox", "serve", "serve_many"]
 
 _READ, _WRITE = 3, 4
 _STACK_BYTES = 64 << 20
@@ -47,6 +48,33 @@ def serve() -> int:
     return 0
 
 
+def serve_many(cpu_s: int, memory_bytes: int) -> int:
+    """Serves one program after another, each in a fork of this process with limits of its own.
+
+    A program's requests end with a frame without content. The event `gone` says that its process
+    is no more, and how it ended.
+    """
+    gc.disable()
+    gc.freeze()
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            if not select.select([_READ], [], [], 0)[0]:
+                rehearse_in_sandbox()  # nobody waits yet
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
+            resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+            os._exit(serve())
+        _pid, status, usage = os.wait4(pid, 0)
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        gone = {
+            "k": "gone",
+            "signal": number,
+            "cpu_s": usage.ru_utime + usage.ru_stime,
+            "rss": usage.ru_maxrss * 1024,
+        }
+        _write(json.dumps(gone))
+
+
 def rehearse_in_sandbox() -> None:
     """Touches the memory that a small program will, before the program is here."""
     _PROLOG.rehearse(("clpq",))
@@ -55,7 +83,7 @@ def rehearse_in_sandbox() -> None:
 def _receive() -> dict[str, Any] | None:
     head = _read_exactly(4)
     size = int.from_bytes(head, "little")
-    if len(head) < 4 or size > _MAX_REQUEST_BYTES:
+    if len(head) < 4 or not 0 < size <= _MAX_REQUEST_BYTES:
         return None
     request: dict[str, Any] = json.loads(_read_exactly(size))
     return request
@@ -220,10 +248,14 @@ class _Runner:
 
     def write(self, text: str) -> None:
         """Writes one frame."""
-        data = text.encode("ascii", "backslashreplace")
-        view = memoryview(len(data).to_bytes(4, "little") + data)
-        while view:
-            view = view[os.write(_WRITE, view) :]
+        _write(text)
+
+
+def _write(text: str) -> None:
+    data = text.encode("ascii", "backslashreplace")
+    view = memoryview(len(data).to_bytes(4, "little") + data)
+    while view:
+        view = view[os.write(_WRITE, view) :]
 
 
 def _edited(program: str, edits: list[Any]) -> str:
