@@ -168,7 +168,7 @@ def extract_answer(text: str, policy: AnswerPolicy) -> AnswerSpan:
 
 def _commitments(text: str, start: int, boxes: list[Found], policy: AnswerPolicy) -> list[Found]:
     found = [b for b in boxes if b.text.strip(" \t\n~$")]
-    if "<" in text:
+    if "answer>" in text.casefold():
         found += find_tags(text, start, boxes)
     if not policy.box_only:
         found += find_lines(text, start, boxes)

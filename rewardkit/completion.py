@@ -53,6 +53,8 @@ def completion_text(completion: Completion) -> str:
 
 
 _TAGS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
+_TAG_WORDS = ("think", "thought", "reasoning", "reflection", "scratchpad", "analysis", "channel")
+"""One of these is in every tag: to look for them first is cheaper."""
 _OPEN_OR_CLOSE = re.compile(
     # The first character is plain, so that a search runs at the speed of a scan for it.
     rf"[<\[◁](?i:(?P<close>/(?:{_TAGS})>|/THINK\]|/think▷|\|end_of_thought\|>"
@@ -72,6 +74,9 @@ def split_reasoning(text: str) -> tuple[int, bool]:
     ((18, True), (10, False))
     """
     start, open_at = 0, -1
+    folded = text.casefold()
+    if not any(word in folded for word in _TAG_WORDS):
+        return start, True
     for tag in _OPEN_OR_CLOSE.finditer(text):
         if tag["close"]:
             start, open_at = tag.end(), -1
