@@ -41,6 +41,8 @@ def print_summary(result: ScoreResult, console: Console) -> None:
     if result.seconds > 0:
         facts.add_row("speed", f"{result.rows_per_second:,.0f} rows/s, {result.seconds:,.1f} s")
     console.print(facts, highlight=False)
+    if tally.components:
+        console.print(_component_table(tally))
     for line in result.skipped.examples[:5]:
         console.print(Text(f"  left out: {visible_text(line)}", style="yellow"), soft_wrap=True)
 
@@ -55,6 +57,17 @@ def _pass_text(tally: Tally) -> str:
     low, high = 100 * tally.pass_interval.low, 100 * tally.pass_interval.high
     rate = f"{100 * tally.pass_rate:.1f} %"
     return f"{tally.passed:,} = {rate} (95 % interval {low:.1f} to {high:.1f} %)"
+
+
+def _component_table(tally: Tally) -> Table:
+    table = Table("component")
+    for heading in ("mean", "smallest", "largest", "missing"):
+        table.add_column(heading, justify="right")
+    for name, values in [*tally.components.items(), ("total", tally.totals)]:
+        shown = values.to_dict()
+        cells = ("–" if (v := shown[key]) is None else f"{v:.4g}" for key in ("mean", "min", "max"))
+        table.add_row(Text(visible_text(name)), *cells, f"{values.missing:,}")
+    return table
 
 
 def _reason_table(tally: Tally) -> Table:
