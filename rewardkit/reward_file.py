@@ -16,6 +16,7 @@ from rewardkit._install import install_command
 from rewardkit.errors import ConfigError, DataError, EngineMissingError
 from rewardkit.reward import Gate, Reward, Shaper
 from rewardkit.verifier import Verifier
+from rewardkit.verifiers._names import did_you_mean
 from rewardkit.verifiers.catalog import make_verifier
 
 __all__ = ["load_module", "load_reward", "make_reward", "read_reward"]
@@ -177,13 +178,34 @@ def _make(where: str, fields: Mapping[str, Any]) -> "Verifier | Shaper | Reward"
         raise ConfigError(f"{where}: give either verifier or factory")
     if "verifier" in fields:
         return make_verifier(str(fields["verifier"]), **options)
-    made: Any = _function(str(fields["factory"]))(**options)
+    function = _function(str(fields["factory"]))
+    _check_arguments(where, str(fields["factory"]), function, options)
+    made: Any = function(**options)
     if not callable(made) and not isinstance(made, Verifier | Reward):
         raise ConfigError(
             f"{where}: {fields['factory']} returned a {type(made).__name__}: it returns a Reward, "
             "a verifier, or a function of the batch"
         )
     return made  # type: ignore[no-any-return]
+
+
+def _check_arguments(
+    where: str, path: str, function: Callable[..., object], options: Mapping[str, object]
+) -> None:
+    """Checks options against a function's own arguments; one without a signature takes any."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(**options)
+    except TypeError as error:
+        known = list(signature.parameters)
+        unknown = next((name for name in options if name not in known), None)
+        near = "" if unknown is None else did_you_mean(unknown, known)
+        raise ConfigError(
+            f"{where}: {path}: {error}{near}. Its options: {', '.join(known) or 'none'}"
+        ) from None
 
 
 def _function(path: str) -> Callable[..., object]:
@@ -210,7 +232,8 @@ def _check_fields(where: str, fields: object, known: tuple[str, ...]) -> None:
         raise ConfigError(f"{where}: give fields, of {', '.join(known)}")
     for name in fields:
         if name not in known:
-            raise ConfigError(f"{where} has no field {name!r}; there are: {', '.join(known)}")
+            near = did_you_mean(name, known)
+            raise ConfigError(f"{where} has no field {name!r}{near}; there are: {', '.join(known)}")
 
 
 def _parse_json(file: Path, text: str) -> object:

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rewardkit.cli._console import counted
 from rewardkit.report.charts import format_seconds
 from rewardkit.report.visible import visible_text
 from rewardkit.scoring import ScoreResult, Tally
@@ -37,7 +38,9 @@ def print_summary(result: ScoreResult, console: Console) -> None:
         facts.add_row("mean score", f"{tally.mean_score:.4f}")
     facts.add_row("abstained", f"{tally.abstained:,} (outside every rate)")
     if result.skipped.count:
-        facts.add_row("left out", f"{result.skipped.count:,} rows that cannot be read or used")
+        facts.add_row(
+            "left out", f"{counted(result.skipped.count, 'row')} that cannot be read or used"
+        )
     if result.seconds > 0:
         facts.add_row("speed", f"{result.rows_per_second:,.0f} rows/s, {result.seconds:,.1f} s")
     console.print(facts, highlight=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rewardkit.cli._console import EXIT_NOT_PASSED, explain_errors
+from rewardkit.cli._console import EXIT_NOT_PASSED, counted, explain_errors
 from rewardkit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _print_card(report: "AuditReport", console: "Console") -> None:
     card.add_row("reward", Text(visible_text(report.reward)))
     card.add_row("kind", report.kind)
     card.add_row("findings", f"{len(report.findings)}")
-    card.add_row("held", f"{len(held)} properties, failed {len(failed)}, not tested "
+    card.add_row("held", f"{counted(len(held), 'property', 'properties')}, failed {len(failed)}, not tested "
                  f"{len(report.checked) - len(held) - len(failed)}")  # fmt: skip
     for kind in ("false negative", "false positive"):
         rates = [rate for rate in report.rates if rate.kind == kind and rate.cases]

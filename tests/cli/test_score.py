@@ -207,7 +207,7 @@ def test_a_bad_row_ends_the_run_or_is_left_out(source, tmp_path):
     assert "in.jsonl:41: not valid JSON" in result.stderr
     assert "--on-bad-row skip" in result.stderr
     result = call("score", source, *EXACT, "--out", out, "--on-bad-row", "skip", "--overwrite")
-    assert "1 rows that cannot be read or used" in result.stdout
+    assert "1 row that cannot be read or used" in result.stdout
     assert "left out: in.jsonl:41" in result.stdout
 
 
