@@ -186,7 +186,8 @@ def _reward(tally: Tally) -> str:
         '<section class="panel wide"><h2>Components of the reward</h2>'
         '<div class="scroll"><table><thead><tr><th>component</th><th>mean</th><th>smallest</th>'
         f"<th>largest</th><th>missing</th></tr></thead><tbody>{rows}"
-        f'<tr><th scope="row">total</th>{_values(tally.totals)}</tr></tbody></table></div></section>'
+        f'<tr><th scope="row">total</th>{_values(tally.totals)}</tr></tbody></table></div>'
+        "</section>"
     )
 
 

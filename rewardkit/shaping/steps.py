@@ -1,4 +1,4 @@
-"""A composite for worked solutions: right, like the reference's steps, going on at the right one."""
+"""A composite for worked solutions: right, close to the reference's steps, and going on there."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -165,7 +165,8 @@ def test_a_larger_scale_never_lowers_the_value(rows, data):
     columns = {"prompt": ["p"] * len(rows), "correct": list(given_scores)}
     low, high = sorted(data.draw(st.tuples(st.floats(0, 1), st.floats(0, 1))))
     one, other = (
-        of_lengths(DifficultyLength(scales=(scale,) * 3), *sizes, **columns) for scale in (low, high)
+        of_lengths(DifficultyLength(scales=(scale,) * 3), *sizes, **columns)
+        for scale in (low, high)
     )
     assert all(a <= b + 1e-12 for a, b in zip(one, other))
 

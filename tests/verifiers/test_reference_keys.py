@@ -1,4 +1,4 @@
-"""A key that no verifier reads is refused when the reference is read, and the known ones are named."""
+"""A key that no verifier reads is refused, and the message names the known ones."""
 
 import pytest
 

@@ -20,7 +20,9 @@ _REASONS = {
 }
 _SIGSYS = 31
 _NOT_RUN = "not run"
-_FRAME = re.compile(r"\s+at (?![-+*/|&^%@]?=)\S.*(?::\d+\)?|\(Native Method\)|<anonymous>\)?)(?: \{)?$")
+_FRAME = re.compile(
+    r"\s+at (?![-+*/|&^%@]?=)\S.*(?::\d+\)?|\(Native Method\)|<anonymous>\)?)(?: \{)?$"
+)
 """A line of the stack that JavaScript and Java print below the message."""
 _AFTERWORD = re.compile(
     r"Node\.js v\d|note: run with|exit status \d+$|goroutine \d+ |\s|main\.\w+\(|created by "
