@@ -13,7 +13,7 @@ from rewardkit.verifiers._names import check_keys
 from rewardkit.verifiers.code.compare import COMPARE_MODES
 from rewardkit.verifiers.code.literals import LiteralCheck, literal_checks
 
-__all__ = ["FORMATS", "CallCase", "StdioCase", "Task", "read_reference"]
+__all__ = ["FORMATS", "CallCase", "StdioCase", "Task", "read_reference", "row_reference"]
 
 FORMATS = ("call", "stdio", "assert", "unittest", "pytest")
 _TEST_FORMATS = ("assert", "unittest", "pytest")
@@ -109,6 +109,16 @@ def read_reference(reference: Json) -> Task:
             format="call", entry=_text(reference, "entry"), calls=_read_calls(reference), **options
         )
     return _read_source(str(kind), reference, options)
+
+
+def row_reference(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the reference that a data set's row is itself, without its other columns.
+
+    >>> row_reference({"test_list": ["assert f(1) == 2"], "difficulty": 3})
+    {'test_list': ['assert f(1) == 2']}
+    """
+    known = _KEYS if "format" in row else _HUMANEVAL if "entry_point" in row else _MBPP
+    return {name: value for name, value in row.items() if name in known}
 
 
 def _read_options(reference: Mapping[str, Any], key: str) -> dict[str, Any]:
