@@ -121,7 +121,7 @@ def test_a_reward_scores_in_a_verifiers_place(source, rewards, tmp_path, workers
     rows = list(read_scored(out))
     assert [row["score"] for row in rows[:4]] == [0.96, 0.96, None, 0.0]
     assert rows[0]["components"] == {"exact": 1.0, "brief": -0.04}
-    for words in ("component", "brief", "-0.025", "total", "66.7 %"):
+    for words in ("component", "brief", "-0.035", "total", "66.7 %"):
         assert words in result.stdout
     page = report.read_text()
     for words in ("Components of the reward", "total 0.96, exact 1, brief -0.04"):
@@ -168,7 +168,7 @@ def test_a_reward_and_a_verifier_do_not_go_together(source, rewards, tmp_path, m
         (["IN", "--out", "IN"], "is the input itself"),
         (
             ["IN", "--out", "o.jsonl", "--verifier", "maths"],
-            f"no verifier 'maths'. There are: {', '.join(sorted(VERIFIERS))}",
+            f"no verifier 'maths' (did you mean math?). There are: {', '.join(sorted(VERIFIERS))}",
         ),
         (
             ["IN", "--out", "o.jsonl", "-o", "nope=1"],

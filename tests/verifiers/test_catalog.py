@@ -100,7 +100,7 @@ def test_a_value_outside_its_range_is_the_verifiers_own_error():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("maths", "no verifier 'maths'. There are: .*math"),
+        ("maths", r"no verifier 'maths' \(did you mean math\?\). There are: .*math"),
         ("no_such_module:X", "no module 'no_such_module'. Is its folder in PYTHONPATH?"),
         ("tests.scoring.exact:Nope", "has no class Nope"),
         ("tests.scoring.exact:time", "has no class time"),
