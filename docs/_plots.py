@@ -234,7 +234,7 @@ def _length() -> dict[str, Figure]:
             },
         ),
         "difficulty_length": over(
-            "tokens of a right answer; the right siblings have 100 to 1,000",
+            "tokens of a right answer; the siblings have 100 to 1,000",
             range(100, 1001, 25),
             {
                 "easy": sibling(adaptive, 1.0, 0.9),

@@ -168,9 +168,24 @@ ENGINES: tuple[Engine, ...] = (
     ),
     Engine(
         "pyyaml",
-        "serve: reward.yaml",
+        "serve, score, train: rewards and configs in YAML",
         "[serve]",
         PythonProbe("pyyaml", "import yaml; assert yaml.safe_load('x: 42') == {'x': 42}"),
+    ),
+    Engine(
+        "torch",
+        "train: the included trainer, process reward models",
+        "[grpo]",
+        PythonProbe("torch", "import torch; assert int(torch.tensor([6, 7]).prod()) == 42"),
+    ),
+    Engine(
+        "pydantic",
+        "train: its config",
+        "[grpo]",
+        PythonProbe(
+            "pydantic",
+            "from pydantic import TypeAdapter as T; assert T(int).validate_python('42') == 42",
+        ),
     ),
     Engine(
         "ray",

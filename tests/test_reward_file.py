@@ -82,3 +82,18 @@ def test_a_file_that_is_no_reward_is_refused(tmp_path, text):
             read_reward(tmp_path / name)
     with pytest.raises(DataError, match="No such file"):
         read_reward(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"factory": f"{HERE}:make_brevity", "options": {"char": 4}}, r"did you mean chars\?"),
+        ({"factory": f"{HERE}:make_own", "options": {"a": 4}}, "Its options: none"),
+        ({"factory": "rewardkit.shaping:CosineLength", "options": {}}, "max_length"),
+        ({"verifier": "math", "options": {"timeout": 1}}, r"did you mean timeout_s\?"),
+        ({"verifier": "math", "wieght": 1}, r"did you mean weight\?"),
+    ],
+)
+def test_a_wrong_option_is_answered_with_the_nearest(part, said):
+    with pytest.raises(ConfigError, match=said):
+        make_reward({"components": {"a": part}})

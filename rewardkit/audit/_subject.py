@@ -2,21 +2,16 @@
 
 import asyncio
 import functools
-import hashlib
-import importlib
-import importlib.util
 import inspect
-import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from rewardkit.audit._signature import CallPlan, plan_call
 from rewardkit.completion import completion_text
 from rewardkit.reward import Reward, RewardResult
+from rewardkit.reward_file import load_module
 from rewardkit.verdict import Verdict
 from rewardkit.verifier import Verifier
 
@@ -134,7 +129,7 @@ def load(spec: Spec) -> Subject:
     Raises:
         ValueError: there is no such file, module or attribute, or it cannot be called.
     """
-    module = _module(spec.place)
+    module = load_module(spec.place)
     target: Any = module
     for part in spec.name.split("."):
         try:
@@ -174,36 +169,6 @@ def make_subject(target: Any, spec: Spec, module: ModuleType) -> Subject:
             plan.positional, plan.extra,
         )  # fmt: skip
     return Subject(target, plan, "function", module)
-
-
-def _module(place: str) -> ModuleType:
-    if not place.endswith(".py"):
-        try:
-            return importlib.import_module(place)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{place}.".startswith(f"{error.name}."):
-                raise
-            raise ValueError(f"no module {place!r}: is its folder in PYTHONPATH?") from None
-    path = Path(place).resolve()
-    if not path.is_file():
-        raise ValueError(f"{place}: no such file")
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
-    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-    name = f"_audited_{re.sub(r'[^0-9a-zA-Z]', '_', path.stem)}_{digest}"
-    if name in sys.modules:
-        return sys.modules[name]
-    found = importlib.util.spec_from_file_location(name, path)
-    if found is None or found.loader is None:
-        raise ValueError(f"{place} cannot be imported")
-    module = importlib.util.module_from_spec(found)
-    sys.modules[name] = module  # pickling looks its functions up there
-    try:
-        found.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
 
 
 def read_scores(value: Any) -> Any:

@@ -15,6 +15,7 @@ __all__ = [
     "EXIT_INTERRUPTED",
     "EXIT_NOT_PASSED",
     "EXIT_USAGE",
+    "counted",
     "explain_errors",
     "run_interruptibly",
 ]
@@ -26,6 +27,15 @@ EXIT_INTERRUPTED = 130
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Returns a number with its noun.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "property", "properties")
+    ('1 row', '1,200 rows', '2 properties')
+    """
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def explain_errors(command: Callable[P, T]) -> Callable[P, T]:

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rewardkit.cli._console import counted
 from rewardkit.noise import Channel, Estimate, Rates, labels_for_half_width
 from rewardkit.report.visible import visible_text
 
@@ -48,7 +49,7 @@ def advise(channel: Channel, half_width: float = 0.02) -> list[str]:
             wanted = labels_for_half_width(one.value, half_width=half_width)
             lines.append(
                 f"{name} is known to ±{50 * (one.high - one.low):.1f} %; ±{100 * half_width:g} % "
-                f"takes about {wanted:,} labels of {truth} rows"
+                f"takes about {counted(wanted, 'label')} of {truth} rows"
             )
     return lines
 

@@ -20,6 +20,7 @@ __all__ = [
     "IdColumn",
     "ModeOption",
     "OptionTexts",
+    "OptionalVerifier",
     "RayAddress",
     "ReferenceColumn",
     "SplitOption",
@@ -36,6 +37,15 @@ VerifierName = Annotated[
         "--verifier",
         "-v",
         help=f"{', '.join(sorted(VERIFIERS))}; or a class of your own: `my_module:MyVerifier`.",
+    ),
+]
+OptionalVerifier = Annotated[
+    str | None,
+    typer.Option(
+        "--verifier",
+        "-v",
+        help=f"{', '.join(sorted(VERIFIERS))}; or a class of your own: `my_module:MyVerifier`. "
+        "[default: math]",
     ),
 ]
 ModeOption = Annotated[

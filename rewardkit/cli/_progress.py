@@ -7,6 +7,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from rewardkit.cli._console import counted
 from rewardkit.scoring import Progress as ScoreProgress
 
 __all__ = ["ScoreProgressBar"]
@@ -50,7 +51,7 @@ class ScoreProgressBar:
         seconds = time.perf_counter() - self._start
         rate = (tally.rows - progress.resumed_rows) / seconds if seconds > 0.05 else 0.0
         passing = "" if tally.pass_rate is None else f" · {100 * tally.pass_rate:.1f} % pass"
-        facts = f"{tally.rows:,} rows · {rate:,.0f}/s{passing}"
+        facts = f"{counted(tally.rows, 'row')} · {rate:,.0f}/s{passing}"
         self._bar.update(self._task, completed=progress.fraction, facts=facts)
 
     def say_stopping(self) -> None:

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rewardkit.cli._console import counted
 from rewardkit.report.charts import format_seconds
 from rewardkit.report.visible import visible_text
 from rewardkit.scoring import ScoreResult, Tally
@@ -37,10 +38,14 @@ def print_summary(result: ScoreResult, console: Console) -> None:
         facts.add_row("mean score", f"{tally.mean_score:.4f}")
     facts.add_row("abstained", f"{tally.abstained:,} (outside every rate)")
     if result.skipped.count:
-        facts.add_row("left out", f"{result.skipped.count:,} rows that cannot be read or used")
+        facts.add_row(
+            "left out", f"{counted(result.skipped.count, 'row')} that cannot be read or used"
+        )
     if result.seconds > 0:
         facts.add_row("speed", f"{result.rows_per_second:,.0f} rows/s, {result.seconds:,.1f} s")
     console.print(facts, highlight=False)
+    if tally.components:
+        console.print(_component_table(tally))
     for line in result.skipped.examples[:5]:
         console.print(Text(f"  left out: {visible_text(line)}", style="yellow"), soft_wrap=True)
 
@@ -55,6 +60,17 @@ def _pass_text(tally: Tally) -> str:
     low, high = 100 * tally.pass_interval.low, 100 * tally.pass_interval.high
     rate = f"{100 * tally.pass_rate:.1f} %"
     return f"{tally.passed:,} = {rate} (95 % interval {low:.1f} to {high:.1f} %)"
+
+
+def _component_table(tally: Tally) -> Table:
+    table = Table("component")
+    for heading in ("mean", "smallest", "largest", "missing"):
+        table.add_column(heading, justify="right")
+    for name, values in [*tally.components.items(), ("total", tally.totals)]:
+        shown = values.to_dict()
+        cells = ("–" if (v := shown[key]) is None else f"{v:.4g}" for key in ("mean", "min", "max"))
+        table.add_row(Text(visible_text(name)), *cells, f"{values.missing:,}")
+    return table
 
 
 def _reason_table(tally: Tally) -> Table:

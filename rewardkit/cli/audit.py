@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rewardkit.cli._console import EXIT_NOT_PASSED, explain_errors
+from rewardkit.cli._console import EXIT_NOT_PASSED, counted, explain_errors
 from rewardkit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -143,8 +143,9 @@ def _print_card(report: "AuditReport", console: "Console") -> None:
     card.add_row("reward", Text(visible_text(report.reward)))
     card.add_row("kind", report.kind)
     card.add_row("findings", f"{len(report.findings)}")
-    card.add_row("held", f"{len(held)} properties, failed {len(failed)}, not tested "
-                 f"{len(report.checked) - len(held) - len(failed)}")  # fmt: skip
+    untried = len(report.checked) - len(held) - len(failed)
+    some = counted(len(held), "property", "properties")
+    card.add_row("held", f"{some}, failed {len(failed)}, not tested {untried}")
     for kind in ("false negative", "false positive"):
         rates = [rate for rate in report.rates if rate.kind == kind and rate.cases]
         if rates:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rewardkit.cli._console import explain_errors
+from rewardkit.cli._console import counted, explain_errors
 from rewardkit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ def plan(
     )
     typer.echo(f"             drawn without regard to the verdict it would take {made.uniform:,}")
     typer.echo(
-        f"to promise   a rate below {100 * half_width:g} %: {figures['to_show_below']:,} labels of "
-        "that truth without one error"
+        f"to promise   a rate below {100 * half_width:g} %: "
+        f"{counted(figures['to_show_below'], 'label')} of that truth without one error"
     )
     if rows is not None:
         _print_shortage(rows, made.accepted, made.rejected)
@@ -239,9 +239,13 @@ def _dependence(
 def _left_out(tally: "LabelTally") -> list[str]:
     lines = []
     if tally.unsure:
-        lines.append(f"{tally.unsure} labelled rows could not be judged and are left out")
+        some = counted(tally.unsure, "labelled row")
+        are = "is" if tally.unsure == 1 else "are"
+        lines.append(f"{some} could not be judged and {are} left out")
     if tally.disputed:
-        lines.append(f"{tally.disputed} labelled rows are disputed and left out until settled")
+        some = counted(tally.disputed, "labelled row")
+        are = "is" if tally.disputed == 1 else "are"
+        lines.append(f"{some} {are} disputed and left out until settled")
     return lines
 
 
@@ -251,4 +255,5 @@ def _print_shortage(rows: "ScoredRows", accepted: int, rejected: int) -> None:
         ("rejected", rejected, len(rows.rows) - rows.accepted),
     ):
         if wanted > there:
-            typer.echo(f"note         the file has only {there:,} {name} rows; score more of them")
+            some = counted(there, f"{name} row")
+            typer.echo(f"note         the file has only {some}; score more of them")

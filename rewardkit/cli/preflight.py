@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rewardkit.cli._console import EXIT_NOT_PASSED, explain_errors
+from rewardkit.cli._console import EXIT_NOT_PASSED, counted, explain_errors
 from rewardkit.cli._options import ReferenceColumn, SplitOption
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _print(found: "Preflight") -> None:
 
     console = Console()
     sound = found.tasks - len({problem.index for problem in found.problems})
-    console.print(f"{found.tasks:,} tasks, {sound:,} sound", highlight=False)
+    console.print(f"{counted(found.tasks, 'task')}, {sound:,} sound", highlight=False)
     if found.problems:
         table = Table("row", "task", "problem", "detail")
         for problem in found.problems[:_SHOWN]:

@@ -1,8 +1,10 @@
 """`rewardkit score`: grades a whole file."""
 
 import contextlib
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,11 +17,10 @@ from rewardkit.cli._options import (
     CompletionColumn,
     IdColumn,
     ModeOption,
+    OptionalVerifier,
     OptionTexts,
     RayAddress,
-    ReferenceColumn,
     SplitOption,
-    VerifierName,
     build_verifier,
     make_runner,
     read_options,
@@ -29,7 +30,9 @@ from rewardkit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from rewardkit.runtime import Runner, WorkerPool
-    from rewardkit.scoring import ScoreResult
+    from rewardkit.scoring import RewardVerifier, ScoreResult
+    from rewardkit.verdict import Json
+    from rewardkit.verifier import Verifier
 
 __all__ = ["score"]
 
@@ -46,7 +49,15 @@ def score(
     out: Annotated[
         Path, typer.Option("--out", help="The scored file: `.jsonl` (also `.gz`) or `.parquet`.")
     ],
-    verifier: VerifierName = "math",
+    verifier: OptionalVerifier = None,
+    reward: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REWARD",
+            help="In a verifier's place: `reward.yaml` (see docs/serving.md), `file.py:name` or "
+            "`package.module:name`.",
+        ),
+    ] = None,
     mode: ModeOption = None,
     option: OptionTexts = None,
     report: Annotated[
@@ -55,7 +66,13 @@ def score(
     against: AgainstFile = None,
     id_column: IdColumn = None,
     completion_column: CompletionColumn = "completion",
-    reference_column: ReferenceColumn = "reference",
+    reference_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the reference; `reward_model.ground_truth` works. "
+            "[default: reference, or the one that the reward reads]"
+        ),
+    ] = None,
     rollout_column: Annotated[
         str, typer.Option(help="Column that is added where a row holds a list of completions.")
     ] = "rollout",
@@ -100,6 +117,8 @@ def score(
     `rewardkit score rollouts.jsonl --out lenient.jsonl --mode lenient --report report.html
     --against scored.jsonl`
 
+    `rewardkit score rollouts.jsonl --out scored.jsonl --reward my_rewards.py:reward`
+
     **Exit codes**: 0 all rows are scored; 2 something must be corrected first; 130 stopped by
     Ctrl-C.
     """
@@ -108,15 +127,16 @@ def score(
     from rewardkit.scoring import ScoreResult, score_file
 
     _check_paths(source=source, out=out, report=report, against=against)
-    options = read_options(verifier, mode, option)
     if ray_address is not None and runner != "ray":
         raise ConfigError("--ray-address belongs to --runner ray: give both.")
-    pool = None if runner == "ray" else _choose_workers(verifier, options, workers)
+    grader = _chosen(reward, verifier, mode, option, None if runner == "ray" else workers)
     spread = (
         None if runner == "local" else make_runner(runner, workers=workers, ray_address=ray_address)
     )
     columns = Columns(
-        completion=completion_column, reference=reference_column, rollout=rollout_column
+        completion=completion_column,
+        reference=reference_column or grader.reference,
+        rollout=rollout_column,
     )
 
     def work(should_stop: Callable[[], bool]) -> ScoreResult:
@@ -124,11 +144,11 @@ def score(
             made,
             source,
             out,
-            config=verifier_config(verifier, options),
+            config=grader.config,
             columns=columns,
             split=split,
             prefix=prefix,
-            pool=pool,
+            pool=grader.pool,
             runner=spread,
             limit=limit,
             on_bad_row=on_bad_row,
@@ -138,8 +158,8 @@ def score(
         )
 
     with (
-        build_verifier(verifier, options) as made,
-        pool or contextlib.nullcontext(),
+        grader.make() as made,
+        grader.pool or contextlib.nullcontext(),
         spread or contextlib.nullcontext(),
         ScoreProgressBar(Console(stderr=True)) as progress,
     ):
@@ -154,6 +174,63 @@ def score(
         typer.echo(nodes, err=True)
     if result.stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grader:
+    """What grades: a verifier by name, or a reward."""
+
+    make: "Callable[[], Verifier]"
+    config: "Mapping[str, Json]"
+    """What decides the verdicts."""
+    reference: str
+    """The column with the references, unless the caller names another."""
+    pool: "WorkerPool | None"
+
+
+def _chosen(
+    reward: str | None,
+    verifier: str | None,
+    mode: str | None,
+    option: "list[str] | None",
+    workers: int | None,
+) -> _Grader:
+    if reward is None:
+        name = verifier or "math"
+        options = read_options(name, mode, option)
+        pool = _choose_workers(name, options, workers)
+        config = verifier_config(name, options)
+        return _Grader(lambda: build_verifier(name, options), config, "reference", pool)
+    for given, flag in ((verifier, "--verifier"), (mode, "--mode"), (option, "--option")):
+        if given:
+            raise ConfigError(f"{flag} says how a verifier grades, and --reward names a reward: "
+                              "put it into the reward, or leave --reward away.")  # fmt: skip
+    from rewardkit._version import __version__
+    from rewardkit.runtime import WorkerPool
+
+    made = _reward_verifier(reward)
+    config = {"rewardkit": __version__, "reward": reward, "reward file": _digest(reward)}
+    pool = None if workers is None else WorkerPool(workers=workers)
+    return _Grader(lambda: made, config, made.reference, pool)
+
+
+def _reward_verifier(source: str) -> "RewardVerifier":
+    from rewardkit.reward_file import load_reward
+    from rewardkit.scoring import RewardVerifier
+
+    place, colon, name = source.rpartition(":")
+    # A worker may run in another folder.
+    found = f"{Path(place).resolve()}:{name}" if colon and place.endswith(".py") else source
+    if not colon:
+        found = str(Path(source).resolve())
+    return RewardVerifier(load_reward(source), source=found)
+
+
+def _digest(source: str) -> str | None:
+    """Returns what tells one text of a reward's file from another; None for a module."""
+    place = source.rpartition(":")[0]
+    file = Path(place if place.endswith(".py") else source)
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else None
 
 
 def _print_result(result: "ScoreResult", out: Path, report: Path | None, *, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rewardkit.cli._console import EXIT_NOT_PASSED, explain_errors
+from rewardkit.cli._console import EXIT_NOT_PASSED, counted, explain_errors
 
 __all__ = ["selftest"]
 
@@ -47,8 +47,8 @@ def selftest(
     honest = [trial for trial in trials if trial.honest]
     proved = sum(trial.verdict.passed for trial in honest)
     console.print(
-        f"{len(passed)} of {len(attacks)} attacks accepted, {proved} of {len(honest)} honest "
-        "proofs accepted",
+        f"{len(passed)} of {counted(len(attacks), 'attack')} accepted, {proved} of "
+        f"{counted(len(honest), 'honest proof')} accepted",
         highlight=False,
     )
     if not all(trial.sound for trial in trials):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from rewardkit.cli._console import explain_errors
+from rewardkit.cli._console import counted, explain_errors
 from rewardkit.errors import ConfigError
 
 __all__ = ["train"]
@@ -67,7 +67,7 @@ def train_grpo(
         if check:
             where = str(chosen.dataset)
             check_references(reward, list(check_columns(rows, where=where)), where=where)
-            typer.echo(f"{config}: fine; {len(rows)} rows")
+            typer.echo(f"{config}: fine; {counted(len(rows), 'row')}")
             return
         model, tokenizer = load_model(chosen.model)
         console = Console(stderr=True)

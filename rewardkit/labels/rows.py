@@ -82,7 +82,7 @@ def read_scored_rows(
         raise ConfigError(f"accept_at is in (0, 1], not {accept_at}")
     found = ScoredRows(Path(path))
     for row, added in _scored(found.path):
-        score = row[added.score]
+        score = row[added.verdict]["score"]  # a reward's total need not lie in [0, 1]
         if score is None:
             found.abstained += 1
             continue

@@ -1,4 +1,8 @@
-"""Step credit from sibling rollouts: what a failed one lacks that a correct one shows (IBPO)."""
+"""Step credit from sibling rollouts: what a failed one lacks that a correct one shows (IBPO).
+
+Neither code nor the numbers of the equations of IBPO (arXiv:2605.16302) could be had: the formulas
+here are after descriptions of the paper, and each docstring writes out its own.
+"""
 
 from collections.abc import Callable, Hashable, Sequence
 

@@ -11,6 +11,9 @@ def implicit_rewards(
 ) -> Array:
     """Returns (B, T) r_t = beta (log pi_phi - log pi_ref), 0 where masked (arXiv:2502.01456).
 
+    As in the released code of PRIME, `prime_core_algos.py`; the paper's equation numbers could not
+    be had.
+
     Args:
         logps: (B, T) of the implicit reward model.
         reference_logps: (B, T) of its reference.
@@ -22,7 +25,9 @@ def implicit_rewards(
 
 
 def implicit_loss(rewards: Array, mask: Array, outcomes: Array) -> Array:
-    """Returns (B,) the cross-entropy of sigmoid(sum of token rewards) with the outcome (PRIME).
+    """Returns (B,) the cross-entropy of sigmoid(sum of token rewards) with the outcome.
+
+    As in PRIME's released code, `compute_ce_dpo_loss_rm`, without its mean over the batch.
 
     Args:
         rewards: (B, T) of `implicit_rewards`.
@@ -49,8 +54,10 @@ def prime_advantages(
 
     A_t = sum_(s >= t) gamma^(s-t) (r_s - mean of the others' mean token reward)
         + outcome - mean of the others' outcomes,
-    with a leave-one-out baseline each, then, as PRIME's code does, whitened over all tokens. A row
-    alone in its group has a baseline of its own mean, so it gets no outcome term.
+    with a leave-one-out baseline each, then, as PRIME's code does, whitened over all tokens. That
+    code takes n / (n - 1) r_s less the sum of all means over n - 1, which differs from this by
+    (r_s - own mean) / (n - 1); for outcomes both are the same. A row alone in its group has a
+    baseline of its own mean, so it gets no outcome term.
 
     Args:
         rewards: (B, T) of `implicit_rewards`.

@@ -1,4 +1,8 @@
-"""Steps that were not needed: the tail that can be cut, and repetition within and after."""
+"""Steps that were not needed: the tail that can be cut, and repetition within and after.
+
+The formulas are those of arXiv:2605.23926 and arXiv:2508.02178; the numbers of their equations
+could not be had, so each docstring writes its own out.
+"""
 
 import math
 from collections.abc import Callable, Sequence

@@ -19,9 +19,13 @@ def select_steps(confidence: Array, mask: Array, correct: Array, *, share: float
     In a correct rollout the `share` of the least confident steps gets advantage 0; in a failed one
     the `share` of the most confident, which may be right and only have been cut off. A step's
     confidence is the mean log-probability of its tokens. Of K steps ceil(K share) are left out in a
-    correct rollout and K - ceil(K (1 - share)) in a failed one, as the authors' code means it. The
-    copy that we read lacks a pair of brackets there, so that it masks every step of a correct
-    rollout and none of a failed one.
+    correct rollout and K - ceil(K (1 - share)) in a failed one.
+
+    After the released code, `verl/trainer/ppo/ray_trainer.py` of SAS with `sas_strategy=both`; the
+    paper's equation number could not be had. Its steps are those of the reasoning, cut at empty
+    lines, so that the tokens of the answer keep their advantage. It counts by `ceil(len(cuts)+1 *
+    ratio)`, without the brackets around the sum: as it runs, it masks every step of a correct
+    rollout and none of a failed one. Here the share is what the paper says.
 
     Args:
         confidence: (B, K); more is surer.
@@ -48,8 +52,10 @@ def select_steps(confidence: Array, mask: Array, correct: Array, *, share: float
 def calibrate_negatives(advantages: Array, correctness: Array) -> Array:
     """Returns (B, K) advantages in which negative ones shrink where the step is known to be right.
 
-    A < 0 becomes A (1 - q), q the correctness of the step; other advantages stay (the soft penalty
-    of CalibAdv, arXiv:2604.18235, as its code has it).
+    A < 0 becomes A (1 - q), q the correctness of the step; other advantages stay. The soft penalty
+    of CalibAdv (arXiv:2604.18235), after the released code,
+    `compute_grpo_outcome_softpenalty_advantage` in `verl/trainer/ppo/core_algos.py` as its training
+    script sets it; the paper's equation number could not be had.
 
     Args:
         advantages: (B, K), or (B, 1) for one a completion.
@@ -63,17 +69,19 @@ def calibrate_negatives(advantages: Array, correctness: Array) -> Array:
 
 
 def rebalance(advantages: Array, groups: Array, mask: Array, *, target: float = 1.0) -> Array:
-    """Returns advantages whose positive part is scaled to `target` times the negative, by group.
+    """Returns advantages whose positive part is scaled to the negative one over `target`, by group.
 
     For each group, with P and N the sums of its positive and negative entries under the mask, the
-    positive ones are multiplied by target |N| / P (CalibAdv, as above: it does so on the tokens of
-    the answer). A group without both signs stays as it is.
+    positive ones are multiplied by |N| / (P target), and a group without both signs gets 0 under
+    the mask: nothing there says what would balance it. After the released code of CalibAdv
+    (arXiv:2604.18235), `advantage_scale` in `verl/trainer/ppo/core_algos.py` as its training script
+    sets it: on the tokens of the answer, after `calibrate_negatives`.
 
     Args:
         advantages: (B, T).
         groups: (B,) integer ids.
         mask: (B, T) 1 on the tokens that are balanced; the others stay.
-        target: above 0; 1 makes the sums equal.
+        target: |N| over P afterwards, above 0; 1, as in the script, makes the sums equal.
     """
     if not target > 0:
         raise ConfigError(f"target is above 0, not {target!r}")
@@ -90,8 +98,9 @@ def rebalance(advantages: Array, groups: Array, mask: Array, *, target: float = 
     plus, minus = (same * gains[None, :]).sum(1), (same * losses[None, :]).sum(1)
     both = (plus > 0) & (minus > 0)
     ones = xp.ones_like(plus)
-    scale = xp.where(both, target * minus / xp.where(both, plus, ones), ones)
-    return xp.where(inside & (advantages > 0), advantages * scale[:, None], advantages)
+    scale = xp.where(both, minus / (target * xp.where(both, plus, ones)), ones)
+    scaled = xp.where(advantages > 0, advantages * scale[:, None], advantages)
+    return xp.where(inside, xp.where(both[:, None], scaled, zeros), advantages)
 
 
 def control_advantages(
@@ -101,8 +110,10 @@ def control_advantages(
 
     Segment-wise GRPO with a control mask: the rewards of the k-th control segments of a group are
     normalised among themselves, and every other segment gets 0, so that the text of the reasoning
-    is not pushed about by what the control did. The paper's equations were not at hand; this is
-    its description, with GRPO's (r - m) / (s + eps) at each place.
+    is not pushed about by what the control did. The paper's equations could not be read, and the
+    released code (`src_train_eval/main_cspo.py`) has the mask and the rewards but no advantage: one
+    score for all control tokens of a rollout, 0 elsewhere. With one reward in a row this is that,
+    under GRPO's (r - m) / (s + eps); rewards that differ by place are after the abstract.
 
     Args:
         rewards: (B, K) one a segment; NaN where there is none or it is undecided.

@@ -9,7 +9,7 @@ from rewardkit.completion import completion_text
 from rewardkit.datasets._values import plain_json
 from rewardkit.datasets.rows import look_up
 from rewardkit.report.excerpt import Excerpt, cut_excerpt, find_span
-from rewardkit.scoring.scored import ScoredColumns
+from rewardkit.scoring.scored import ScoredColumns, reward_values
 from rewardkit.verdict import Verdict
 
 __all__ = ["Example", "RowNames", "ShortVerdict", "make_example", "outcome_of", "short_verdict"]
@@ -40,6 +40,8 @@ class ShortVerdict:
     tier: str
     """Empty where the verdict names none."""
     seconds: float
+    components: str = ""
+    """The values of a reward's components; empty where a verifier graded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,17 @@ def short_verdict(verdict: Mapping[str, Any]) -> ShortVerdict:
         detail=checked.detail[:_DETAIL_CHARS],
         tier=str(tier) if isinstance(tier, str | int) else "",
         seconds=checked.seconds,
+        components=_components(verdict),
     )
+
+
+def _components(verdict: Mapping[str, Any]) -> str:
+    values = reward_values(verdict)
+    if values is None:
+        return ""
+    shown = {"total": values["total"], **values["components"]}
+    parts = (f"{name} {'–' if v is None else format(v, '.4g')}" for name, v in shown.items())
+    return ", ".join(parts)[:_DETAIL_CHARS]
 
 
 def make_example(row: Mapping[str, Any], names: RowNames) -> Example:

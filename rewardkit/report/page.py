@@ -14,7 +14,7 @@ from rewardkit.report.markup import escape
 from rewardkit.report.sections import comparison_section, examples_section
 from rewardkit.report.visible import visible_text
 from rewardkit.report.words import REASON_WORDS
-from rewardkit.scoring.statistics import ReasonTally, Tally
+from rewardkit.scoring.statistics import ReasonTally, Tally, ValueTally
 from rewardkit.verdict import Reason
 
 __all__ = ["render_report", "write_report"]
@@ -77,6 +77,7 @@ def render_report(data: ReportData) -> str:
         reasons=_reasons(data.tally),
         latency=_latency(data.tally),
         tiers=_tiers(data.tally),
+        reward=_reward(data.tally),
         comparison=comparison_section(data.comparison) if data.comparison else "",
         examples=examples_section(data),
     )
@@ -171,6 +172,29 @@ def _latency(tally: Tally) -> str:
         Marker("p99", tally.latency.quantile(0.99)),
     ]
     return latency_chart("Latency of the verdicts", tally.latency.bars(per_decade=10), markers)
+
+
+def _reward(tally: Tally) -> str:
+    """Returns the panel of a reward's components; nothing where a verifier graded."""
+    if not tally.components:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row"><code>{escape(visible_text(name))}</code></th>{_values(values)}</tr>'
+        for name, values in tally.components.items()
+    )
+    return (
+        '<section class="panel wide"><h2>Components of the reward</h2>'
+        '<div class="scroll"><table><thead><tr><th>component</th><th>mean</th><th>smallest</th>'
+        f"<th>largest</th><th>missing</th></tr></thead><tbody>{rows}"
+        f'<tr><th scope="row">total</th>{_values(tally.totals)}</tr></tbody></table></div>'
+        "</section>"
+    )
+
+
+def _values(values: ValueTally) -> str:
+    shown = values.to_dict()
+    cells = ("–" if (v := shown[name]) is None else f"{v:.4g}" for name in ("mean", "min", "max"))
+    return "".join(f"<td>{cell}</td>" for cell in cells) + f"<td>{values.missing:,}</td>"
 
 
 def _tiers(tally: Tally) -> str:

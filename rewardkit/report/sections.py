@@ -78,6 +78,7 @@ def _verdict_list(verdict: ShortVerdict) -> str:
         ("graded", excerpt_markup(verdict.answer) if verdict.answer else "nothing"),
         ("why", escape(verdict.detail)),
         ("tier", escape(verdict.tier)),
+        ("reward", escape(verdict.components)),
         ("time", format_seconds(verdict.seconds) if verdict.seconds else ""),
     ]
     items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows if value)

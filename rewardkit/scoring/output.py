@@ -7,7 +7,7 @@ from rewardkit.datasets._parquet import Arrow, load_pyarrow
 from rewardkit.datasets.writers import write_rows
 from rewardkit.scoring.journal import Journal
 from rewardkit.scoring.resume import Input
-from rewardkit.scoring.scored import ScoredColumns, parquet_verdict
+from rewardkit.scoring.scored import ScoredColumns, parquet_verdict, reward_columns
 
 __all__ = ["write_output"]
 
@@ -32,6 +32,7 @@ def write_output(journal: Journal, open_input: Callable[[], Input], added: Score
                 added.row_id: pair.candidate.row_id,
                 added.score: verdict["score"],
                 added.verdict: parquet_verdict(verdict) if is_parquet else verdict,
+                **reward_columns(verdict, added),
             }
 
     types = _known_types(open_input().source.arrow_schema(), added) if is_parquet else None
@@ -64,6 +65,8 @@ def _known_types(schema: Arrow, added: ScoredColumns) -> dict[str, Any]:
         ]
     )
     types = {added.row_id: pa.string(), added.score: pa.float64(), added.verdict: verdict}
+    if added.reward:
+        own.pop(added.components, None)  # those of another reward, whose type is another
     return {**own, **types}
 
 

@@ -15,6 +15,7 @@ from rewardkit.scoring.grading import BatchSizer, GradedBatch, grade_batches, ma
 from rewardkit.scoring.journal import Journal
 from rewardkit.scoring.output import write_output
 from rewardkit.scoring.resume import Input, SkippedRows, stop_at_bad_row
+from rewardkit.scoring.rewards import RewardVerifier
 from rewardkit.scoring.scored import ScoredColumns, read_scored, scored_row
 from rewardkit.scoring.statistics import Tally
 from rewardkit.verdict import Json
@@ -104,7 +105,8 @@ def score_file(
         DataError: a file cannot be read or written, a column is missing, or the input changed.
         ConfigError: an option is outside its range, or an earlier run had other options.
     """
-    source, target, added = Path(path), Path(out), ScoredColumns(prefix)
+    added = ScoredColumns(prefix, reward=isinstance(verifier, RewardVerifier))
+    source, target = Path(path), Path(out)
     if limit is not None and limit < 1:
         raise ConfigError(f"limit must be at least 1, or None for all rows, not {limit}")
     if source.exists() and target.exists() and source.samefile(target):

@@ -21,8 +21,13 @@ __all__ = [
     "parquet_verdict",
     "prepare_row",
     "read_scored",
+    "reward_columns",
+    "reward_values",
     "scored_row",
 ]
+
+REWARD_EVIDENCE = "reward"
+"""Where a verdict's evidence holds what a reward said."""
 
 _ROW_ID = re.compile(r"(\d+(?:\.\d+)?):[0-9a-f]{16}")
 
@@ -32,6 +37,8 @@ class ScoredColumns:
     """The columns that scoring adds; a prefix keeps them apart from the input's own."""
 
     prefix: str = ""
+    reward: bool = False
+    """Whether the values of a reward's components are added too."""
 
     @property
     def row_id(self) -> str:
@@ -40,8 +47,13 @@ class ScoredColumns:
 
     @property
     def score(self) -> str:
-        """The score in [0, 1], or null for an abstention."""
+        """The score in [0, 1], or a reward's total; null for an abstention."""
         return f"{self.prefix}score"
+
+    @property
+    def components(self) -> str:
+        """The value of each component of a reward."""
+        return f"{self.prefix}components"
 
     @property
     def verdict(self) -> str:
@@ -49,9 +61,10 @@ class ScoredColumns:
         return f"{self.prefix}verdict"
 
     @property
-    def names(self) -> tuple[str, str, str]:
-        """All three, in the order in which they are written."""
-        return (self.row_id, self.score, self.verdict)
+    def names(self) -> tuple[str, ...]:
+        """All that are added, in the order in which they are written."""
+        names = (self.row_id, self.score, self.verdict)
+        return (*names, self.components) if self.reward else names
 
     def are_in(self, data: Mapping[str, Any]) -> bool:
         """Returns whether a row carries these columns from an earlier scoring."""
@@ -88,8 +101,11 @@ def prepare_row(row: Row, added: ScoredColumns) -> Candidate:
     place = str(row.position) if row.rollout is None else f"{row.position}.{row.rollout}"
     if added.are_in(row.columns):
         place = str(row.columns[added.row_id]).partition(":")[0]
-        columns = {name: row.columns[name] for name in row.columns if name not in added.names}
-        context = tuple(name for name in row.context_names if name not in added.names)
+        names = added.names
+        if reward_values(row.columns[added.verdict]) is not None:
+            names = (*names, added.components)
+        columns = {name: row.columns[name] for name in row.columns if name not in names}
+        context = tuple(name for name in row.context_names if name not in names)
         row = replace(row, columns=columns, context_names=context)
     taken = [name for name in added.names if name in row.columns]
     if taken:
@@ -105,12 +121,36 @@ def prepare_row(row: Row, added: ScoredColumns) -> Candidate:
 
 def scored_row(candidate: Candidate, verdict: Verdict, added: ScoredColumns) -> dict[str, Any]:
     """Returns the row as it is written: its own columns, then the added ones."""
+    written = verdict.to_dict()
     return {
         **candidate.row.columns,
         added.row_id: candidate.row_id,
         added.score: verdict.score,
-        added.verdict: verdict.to_dict(),
+        added.verdict: written,
+        **reward_columns(written, added),
     }
+
+
+def reward_values(verdict: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns what a reward said beside a verdict, or None: `total`, `components`, `graded_by`.
+
+    Args:
+        verdict: in the form of `Verdict.to_dict`, or of a Parquet column.
+    """
+    evidence = verdict.get("evidence") or {}
+    if isinstance(evidence, str):
+        evidence = json.loads(evidence)
+    found = evidence.get(REWARD_EVIDENCE)
+    complete = isinstance(found, dict) and {"total", "components", "graded_by"} <= found.keys()
+    return found if complete else None
+
+
+def reward_columns(verdict: Mapping[str, Any], added: ScoredColumns) -> dict[str, Any]:
+    """Returns the columns that a reward adds or replaces; none if it was no reward that scored."""
+    values = reward_values(verdict) if added.reward else None
+    if values is None:
+        return {}
+    return {added.score: values["total"], added.components: values["components"]}
 
 
 def columns_text(columns: Mapping[str, Any], added: ScoredColumns) -> str:

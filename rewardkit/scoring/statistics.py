@@ -6,8 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.noise.intervals import Interval, wilson_interval
+from rewardkit.scoring.scored import reward_values
 
-__all__ = ["Interval", "LatencyHistogram", "ReasonTally", "Tally", "wilson_interval"]
+__all__ = [
+    "Interval",
+    "LatencyHistogram",
+    "ReasonTally",
+    "Tally",
+    "ValueTally",
+    "wilson_interval",
+]
 
 _FIRST_S = 1e-7
 _PER_DECADE = 40
@@ -80,6 +88,37 @@ class ReasonTally:
 
 
 @dataclass(slots=True)
+class ValueTally:
+    """The values of a reward, or of one of its components."""
+
+    count: int = 0
+    missing: int = 0
+    """Rows without a value; they are in no mean."""
+    total: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
+
+    def add(self, value: float | None) -> None:
+        """Counts one value."""
+        if value is None:
+            self.missing += 1
+            return
+        self.count += 1
+        self.total += value
+        self.low, self.high = min(self.low, value), max(self.high, value)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Returns the figures as plain JSON data: mean, smallest, largest, and those missing."""
+        some = self.count > 0
+        return {
+            "mean": self.total / self.count if some else None,
+            "min": self.low if some else None,
+            "max": self.high if some else None,
+            "missing": self.missing,
+        }
+
+
+@dataclass(slots=True)
 class Tally:
     """What a set of verdicts says as a whole.
 
@@ -93,6 +132,10 @@ class Tally:
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     reasons: dict[str, ReasonTally] = field(default_factory=dict)
     tiers: dict[str, ReasonTally] = field(default_factory=dict)
+    totals: ValueTally = field(default_factory=ValueTally)
+    """Of a reward; empty where a verifier graded."""
+    components: dict[str, ValueTally] = field(default_factory=dict)
+    """Of a reward, by name."""
 
     def add(self, verdict: Mapping[str, Any]) -> None:
         """Counts one verdict in the form of `Verdict.to_dict`."""
@@ -106,6 +149,10 @@ class Tally:
         tier = (verdict.get("evidence") or {}).get("tier")
         if isinstance(tier, str | int):
             self.tiers.setdefault(str(tier), ReasonTally()).add(score, seconds)
+        if (reward := reward_values(verdict)) is not None:
+            self.totals.add(reward["total"])
+            for name, value in reward["components"].items():
+                self.components.setdefault(name, ValueTally()).add(value)
 
     @property
     def decided(self) -> int:
@@ -146,7 +193,14 @@ class Tally:
             "max_ms": self.latency.longest_s * 1e3,
             "reasons": {name: self._shares(tally) for name, tally in self.reasons_by_count()},
             "tiers": {name: self._shares(tally) for name, tally in sorted(self.tiers.items())},
+            **self._reward(),
         }
+
+    def _reward(self) -> dict[str, Any]:
+        if not self.components:
+            return {}
+        parts = {name: values.to_dict() for name, values in self.components.items()}
+        return {"reward": {"total": self.totals.to_dict(), "components": parts}}
 
     def _shares(self, tally: ReasonTally) -> dict[str, float]:
         return {

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, Union
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json
 from rewardkit.verifier import Verifier
+from rewardkit.verifiers._names import did_you_mean
 
 __all__ = [
     "VERIFIERS",
@@ -76,8 +77,8 @@ def verifier_class(name: str) -> type[Verifier]:
     module_name, _, class_name = path.partition(":")
     if not class_name:
         raise ConfigError(
-            f"no verifier {name!r}. There are: {', '.join(sorted(VERIFIERS))}; or name a class of "
-            "your own as my_module:MyVerifier."
+            f"no verifier {name!r}{did_you_mean(name, VERIFIERS)}. There are: "
+            f"{', '.join(sorted(VERIFIERS))}; or name a class of your own as my_module:MyVerifier."
         )
     try:
         module = importlib.import_module(module_name)
@@ -128,7 +129,10 @@ def make_verifier(name: str, **options: object) -> Verifier:
             f"verifier {name!r} needs the option {missing[0]!r}. {_list(name, known)}"
         )
     build: Callable[..., object] = verifier_class(name)
-    made = build(**options)
+    try:
+        made = build(**options)
+    except TypeError as error:
+        raise ConfigError(f"verifier {name!r}: an option is of the wrong type: {error}") from error
     if not isinstance(made, Verifier):
         raise ConfigError(f"{name!r} is not a verifier: it lacks a method of rewardkit.Verifier.")
     return made
@@ -168,7 +172,10 @@ def _check_names(name: str, options: Mapping[str, object]) -> list[Option]:
     known = list_options(name)
     unknown = [key for key in options if key not in {option.name for option in known}]
     if unknown:
-        raise ConfigError(f"verifier {name!r} has no option {unknown[0]!r}. {_list(name, known)}")
+        near = did_you_mean(unknown[0], [option.name for option in known])
+        raise ConfigError(
+            f"verifier {name!r} has no option {unknown[0]!r}{near}. {_list(name, known)}"
+        )
     return known
 
 

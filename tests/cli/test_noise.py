@@ -58,8 +58,8 @@ def test_what_is_left_out_and_what_errors_depend_on_is_said(scored):
     warnings = json.loads(call("estimate", scored, "--feature", "length", "--json").stdout)[
         "warnings"
     ]
-    assert any("1 labelled rows could not be judged" in w for w in warnings)
-    assert any("1 labelled rows are disputed" in w for w in warnings)
+    assert any("1 labelled row could not be judged and is left out" in w for w in warnings)
+    assert any("1 labelled row is disputed" in w for w in warnings)
     assert any(w.startswith("rho1 depends on length") for w in warnings)
 
 

@@ -99,6 +99,66 @@ def test_a_report_against_another_scoring(source, tmp_path):
     assert "75.0 %" in again.read_text()
 
 
+@pytest.fixture
+def rewards(tmp_path):
+    path = tmp_path / "my_rewards.py"
+    path.write_text(
+        "from rewardkit import Reward\n"
+        "from tests.scoring.exact import ExactVerifier\n"
+        "def brief(completions, /, **columns):\n"
+        "    return [-len(text) / 100 for text in completions]\n"
+        "reward = Reward({'exact': ExactVerifier(fold_case=True), 'brief': brief})\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize("workers", [(), ("--workers", 1)])
+def test_a_reward_scores_in_a_verifiers_place(source, rewards, tmp_path, workers):
+    out, report = tmp_path / "scored.jsonl", tmp_path / "report.html"
+    chosen = ("score", source, "--reward", f"{rewards}:reward", "--out", out, *workers)
+    call(*chosen, "--limit", 4)
+    result = call(*chosen, "--report", report)
+    rows = list(read_scored(out))
+    assert [row["score"] for row in rows[:4]] == [0.96, 0.96, None, 0.0]
+    assert rows[0]["components"] == {"exact": 1.0, "brief": -0.04}
+    for words in ("component", "brief", "-0.035", "total", "66.7 %"):
+        assert words in result.stdout
+    page = report.read_text()
+    for words in ("Components of the reward", "total 0.96, exact 1, brief -0.04"):
+        assert words in page
+    summary = json.loads(call(*chosen, "--json").stdout)
+    assert summary["resumed_rows"] == 40
+    assert summary["reward"]["components"]["brief"]["min"] == -0.06
+    rewards.write_text(rewards.read_text() + "\n")
+    result = call(*chosen, code=2)
+    assert "was begun with reward file" in " ".join(result.stderr.split())
+
+
+def test_a_reward_file_names_the_column_of_its_references(tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps({"completion": "four", "answer": "four"}))
+    file = tmp_path / "reward.json"
+    part = {"verifier": "tests.scoring.exact:ExactVerifier", "reference": "answer", "weight": 2}
+    file.write_text(json.dumps({"components": {"exact": part}}))
+    out = tmp_path / "scored.jsonl"
+    call("score", source, "--reward", file, "--out", out)
+    assert [row["score"] for row in read_scored(out)] == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["-v", "math"], "--verifier says how a verifier grades"),
+        (["--mode", "strict"], "--mode says how"),
+        (["-o", "a=1"], "--option says how"),
+    ],
+)
+def test_a_reward_and_a_verifier_do_not_go_together(source, rewards, tmp_path, more, message):
+    out = tmp_path / "o.jsonl"
+    result = call("score", source, "--reward", f"{rewards}:reward", "--out", out, *more, code=2)
+    assert message in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -108,7 +168,7 @@ def test_a_report_against_another_scoring(source, tmp_path):
         (["IN", "--out", "IN"], "is the input itself"),
         (
             ["IN", "--out", "o.jsonl", "--verifier", "maths"],
-            f"no verifier 'maths'. There are: {', '.join(sorted(VERIFIERS))}",
+            f"no verifier 'maths' (did you mean math?). There are: {', '.join(sorted(VERIFIERS))}",
         ),
         (
             ["IN", "--out", "o.jsonl", "-o", "nope=1"],
@@ -120,6 +180,8 @@ def test_a_report_against_another_scoring(source, tmp_path):
         (["IN", "--out", "o.jsonl", "--completion-column", "text"], "completion, id, reference"),
         (["IN", "--out", "o.jsonl", "--split", "train"], "leave --split away"),
         (["IN", "--out", "o.jsonl", "--against", "IN"], "give --report as well"),
+        (["IN", "--out", "o.jsonl", "--reward", "no.json"], "no.json: No such file"),
+        (["IN", "--out", "o.jsonl", "--reward", "reward"], "file.py:name"),
         (["IN", "--out", "o.jsonl", "--report", "r.pdf"], "name it .html"),
         (["IN", "--out", "o.jsonl", "--report", "no/r.html"], "does not exist; create it first"),
         (["IN", "--out", "o.jsonl", "--report", "r.html", "--against", "n.jsonl"], "no such file"),
@@ -129,7 +191,7 @@ def test_a_report_against_another_scoring(source, tmp_path):
 def test_a_mistake_is_one_clear_sentence(source, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     chosen = [str(source) if argument == "IN" else argument for argument in arguments]
-    verifier = () if "--verifier" in chosen else EXACT
+    verifier = () if {"--verifier", "--reward"} & {*chosen} else EXACT
     result = call("score", *chosen, *verifier, code=2)
     assert message in " ".join(result.stderr.split())
     assert result.stderr.startswith("error: ")
@@ -145,7 +207,7 @@ def test_a_bad_row_ends_the_run_or_is_left_out(source, tmp_path):
     assert "in.jsonl:41: not valid JSON" in result.stderr
     assert "--on-bad-row skip" in result.stderr
     result = call("score", source, *EXACT, "--out", out, "--on-bad-row", "skip", "--overwrite")
-    assert "1 rows that cannot be read or used" in result.stdout
+    assert "1 row that cannot be read or used" in result.stdout
     assert "left out: in.jsonl:41" in result.stdout
 
 

@@ -23,13 +23,13 @@ def two_rows(monkeypatch):
 def test_a_sound_setup_passes(two_rows):
     result = run("lean", "--option", "lean=wheel")
     assert result.exit_code == 0, result.output
-    assert "0 of 1 attacks accepted, 1 of 1 honest proofs accepted" in result.output
+    assert "0 of 1 attack accepted, 1 of 1 honest proof accepted" in result.output
 
 
 def test_an_attack_that_passes_fails_the_command(two_rows):
     result = run("lean", "--option", "lean=wheel", "--option", "tier=fast")
     assert result.exit_code == 1
-    assert "1 of 1 attacks accepted" in result.output
+    assert "1 of 1 attack accepted" in result.output
 
 
 def test_an_unknown_system_is_the_callers_mistake():

@@ -105,8 +105,11 @@ def test_positive_and_negative_parts_are_made_equal_by_group(rows):
         before = [v for row, g in zip(advantages, groups) if g == group for v in row[:2]]
         plus, minus = (math.fsum(v for v in own if s * v > 0) for s in (1, -1))
         if any(v > 1e-9 for v in before) and any(v < -1e-9 for v in before):
-            assert plus == pytest.approx(-2.0 * minus)
-        assert [v for v in own if v < 0] == [v for v in before if v < 0]
+            assert -minus == pytest.approx(2.0 * plus)
+        if any(v > 0 for v in before) and any(v < 0 for v in before):
+            assert [v for v in own if v < 0] == [v for v in before if v < 0]
+        else:
+            assert own == [0.0] * len(own)
 
 
 # CSPO (MERA), arXiv:2508.04460
@@ -128,6 +131,16 @@ def test_control_segments_are_normalised_by_place_and_the_rest_is_left_alone():
     assert found[0, 2] == found[1, 3] == 0.0
     with pytest.raises(ConfigError):
         control_advantages(np.zeros((1, 2)), np.zeros(1), np.zeros((1, 3)))
+
+
+def test_one_reward_a_row_is_grpo_on_the_control_tokens():
+    rewards, groups = [1.0, 0.0, 0.5, 0.25], [0.0, 0.0, 0.0, 1.0]
+    control = [[0.0, 1, 0, 1], [1.0, 0, 1, 0], [0.0, 0, 1, 1], [1.0, 1, 0, 0]]
+    found = both(control_advantages, [[r] * 4 for r in rewards], groups, control)
+    mean, deviation = statistics.mean(rewards[:3]), statistics.stdev(rewards[:3]) + 1e-4
+    for row, reward, mask in zip(found[:3].tolist(), rewards, control):
+        assert row == pytest.approx([m * (reward - mean) / deviation for m in mask])
+    assert not found[3].any()
 
 
 # RLCM, arXiv:2604.23333

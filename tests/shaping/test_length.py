@@ -124,25 +124,26 @@ def test_group_length_is_kimis(rows):
 
 @given(rows=groups_of_rows)
 def test_difficulty_length_by_a_loop_of_its_own(rows):
-    shaper = DifficultyLength(easy_from=0.6, hard_below=0.3, pressures=(0.8, 0.4, 0.1))
-    right = [size for size, score in rows if score == 1]
-    rate = len(right) / len(rows)
-    pressure = 0.8 if rate >= 0.6 else 0.1 if rate < 0.3 else 0.4
+    """As TRAAC's `length_reward` has it, over the lengths of the group."""
+    shaper = DifficultyLength(easy_from=0.6, hard_below=0.3, scales=(0.8, 0.4, 0.1), softness=0.2)
+    sizes = sorted(size for size, _ in rows)
+    middle = (sizes[(len(sizes) - 1) // 2] + sizes[len(sizes) // 2]) / 2
+    rate = sum(score == 1 for _, score in rows) / len(rows)
+    scale = 0.8 if rate >= 0.6 else 0.1 if rate < 0.3 else 0.4
     wanted = []
     for size, score in rows:
-        if score != 1:
-            wanted.append(0.0)
-        elif min(right) == max(right):
-            wanted.append(1.0)
-        else:
-            wanted.append(1 - pressure * (size - min(right)) / (max(right) - min(right)))
+        line = (sizes[-1] - size) / (sizes[-1] - sizes[0]) if sizes[-1] > sizes[0] else 0.0
+        # The logistic function as a hyperbolic tangent.
+        steep = (size - middle) / (0.2 * middle) if middle else math.copysign(99, size) * (size > 0)
+        soft = 0.5 * (1 - math.tanh(steep / 2))
+        wanted.append(scale * max(line, soft) if score == 1 else 0.0)
     found = of_lengths(
         shaper,
         *[size for size, _ in rows],
         prompt=["p"] * len(rows),
         correct=[score for _, score in rows],
     )
-    assert found == pytest.approx(wanted)
+    assert found == pytest.approx(wanted, abs=1e-12)
 
 
 @given(rows=groups_of_rows)
@@ -156,21 +157,35 @@ def test_among_right_answers_the_shorter_never_earns_less_and_wrong_ones_nothing
     right = sorted((size, -value) for (size, score), value in zip(rows, found) if score == 1)
     assert [value for _, value in right] == sorted(value for _, value in right)
     assert all(value == 0 for (_, score), value in zip(rows, found) if score != 1)
-    assert all(-value > 0.4 for _, value in right)
+
+
+@given(rows=groups_of_rows, data=st.data())
+def test_a_larger_scale_never_lowers_the_value(rows, data):
+    sizes, given_scores = zip(*rows)
+    columns = {"prompt": ["p"] * len(rows), "correct": list(given_scores)}
+    low, high = sorted(data.draw(st.tuples(st.floats(0, 1), st.floats(0, 1))))
+    one, other = (
+        of_lengths(DifficultyLength(scales=(scale,) * 3), *sizes, **columns)
+        for scale in (low, high)
+    )
+    assert all(a <= b + 1e-12 for a, b in zip(one, other))
 
 
 def test_an_easier_prompt_presses_harder():
     rates = [step / 20 for step in range(21)]
-    pressures = [DifficultyLength().pressure(rate) for rate in rates]
-    assert pressures == sorted(pressures)
-    assert set(pressures) == {0.0, 0.25, 0.5}
+    scales = [DifficultyLength().scale(rate) for rate in rates]
+    assert scales == sorted(scales)
+    assert set(scales) == {0.5, 0.75, 1.0}
 
 
 def test_an_undecided_sibling_is_in_no_pass_rate():
     shaper = DifficultyLength(unit="characters")
     given_scores = [1.0, 1.0, None, None, None]
-    found = shaper(["1", "123", "", "", ""], prompt=["p"] * 5, correct=given_scores)
-    assert found == [1.0, 0.5, None, None, None]
+    found = shaper(["1", "123", "", "", "12345"], prompt=["p"] * 5, correct=given_scores)
+    assert found[2:] == [None] * 3
+    assert found[0] == pytest.approx(0.8)  # the line, at the scale of an easy prompt
+    alone = shaper(["1"], prompt=["p"], correct=[1.0])
+    assert alone == [0.5]
 
 
 def test_a_chat_prompt_makes_groups_too():
@@ -202,8 +217,9 @@ def test_a_length_has_its_unit():
         (TokenDiscount, {"gamma": 0}),
         (TokenDiscount, {"gamma": 1.1}),
         (DifficultyLength, {"hard_below": 0.9}),
-        (DifficultyLength, {"pressures": (0.1, 0.2, 0.3)}),
-        (DifficultyLength, {"pressures": (0.1, 0.2)}),
+        (DifficultyLength, {"scales": (0.1, 0.2, 0.3)}),
+        (DifficultyLength, {"scales": (0.1, 0.2)}),
+        (DifficultyLength, {"softness": 0.0}),
         (GroupLength, {"unit": "lines"}),
     ],
 )

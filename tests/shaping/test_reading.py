@@ -43,7 +43,7 @@ def test_it_does_so_off_the_event_loop_and_after_pickling():
     again = pickle.loads(pickle.dumps(reward)).score(TEXTS, **COLUMNS)
     assert again.components == wanted
     one = asyncio.run(reward.ascore_one(TEXTS[0], reference="4", prompt="2+2"))
-    assert one.components == {"brevity": wanted["brevity"][0], "math": 1.0, "adaptive": 1.0}
+    assert one.components == {"brevity": wanted["brevity"][0], "math": 1.0, "adaptive": 0.5}
 
 
 def test_a_component_wins_over_a_column_of_its_name_and_a_column_serves_without_one():

@@ -174,7 +174,7 @@ lines = st.lists(st.sampled_from(["2+2=4", "4*3=12", "so it is", "12 it"]), max_
 
 @given(steps=lines, written=lines, score=st.floats(0, 1))
 @settings(max_examples=60)
-def test_the_terms_of_iris_by_brute_force(steps, written, score):
+def test_the_alignment_of_iris_by_brute_force(steps, written, score):
     def words(line):
         return set(line.replace("+", " ").replace("*", " ").replace("=", " ").split())
 
@@ -186,26 +186,71 @@ def test_the_terms_of_iris_by_brute_force(steps, written, score):
     assert parts.correctness == score
     common = longest_common(steps, written, same)
     assert parts.alignment == pytest.approx(common / len(steps) if steps else 1.0)
-    linked = [bool(words(a) & words(b)) for a, b in pairwise(written)]
-    alone = float(len(written) == 1)
-    assert parts.continuity == pytest.approx(sum(linked) / len(linked) if linked else alone)
-    wanted = [w for line in steps for w in line.replace("=", " ").split() if w]
-    numbers = [
-        n for w in wanted for n in w.replace("+", " ").replace("*", " ").split() if n.isdigit()
-    ]
-    mine = [n for line in written for n in line.translate({ord(c): " " for c in "+*="}).split()]
-    mine = [n for n in mine if n.isdigit()]
-    shared = sum(min(numbers.count(n), mine.count(n)) for n in set(numbers))
-    f1 = 2 * shared / (len(numbers) + len(mine)) if numbers else 1.0
-    assert parts.numeric == pytest.approx(f1)
-    mean = 0.4 * score + 0.2 * sum(parts[1:])
-    assert IrisReward()([row.completion], correct=[score], steps=[steps]) == pytest.approx([mean])
+    total = 2 * score + 2.5 * parts.alignment + parts.continuity + 0.5 * parts.numeric
+    found = IrisReward()([row.completion], correct=[score], steps=[steps])
+    assert found == pytest.approx([total])
 
 
-def test_listing_all_numbers_does_not_earn_the_numeric_term():
-    spray = " ".join(map(str, range(200)))
-    parts = IrisReward().parts(Row(spray, {"correct": 0.0, "steps": ["2+2=4"]}))
-    assert parts.numeric < 0.03
+@given(cosine=st.floats(-1, 1), stage=st.integers(0, 4))
+def test_a_closeness_of_ones_own_fades_with_the_stage_as_in_the_released_code(cosine, stage):
+    seen = []
+
+    def closeness(text, reference):
+        seen.append((text, reference))
+        return (1 + cosine) / 2
+
+    shaper = IrisReward(alignment=closeness, removed="stage", weights=(0.0, 2.5, 0.0, 0.0))
+    found = shaper(["x"], correct=[0.0], steps=[["a", "b"]], stage=[stage / 4])
+    assert found == pytest.approx([2.5 * (1 - stage / 4) * (cosine + 1) / 2])
+    assert seen == [("x", "a\nb")]
+    held = IrisReward(alignment=lambda text, reference: 7.0).parts(
+        Row("x", {"correct": 0.0, "steps": []})
+    )
+    assert held.alignment == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "value"),
+    [
+        ("3. 4*3=12", 3, 1.0),
+        ("\n 3. 4*3=12", 3, 1.0),
+        ("1. 2+2=4", 3, -0.5),
+        ("1. 2+2=4", 1, 1.0),
+        ("2. 4*3=12", 3, 0.0),
+        ("4*3=12", 3, 0.0),
+        ("9" * 5000 + ".", 3, 0.0),
+    ],
+)
+def test_going_on_at_the_right_step_earns_and_beginning_again_costs(text, first, value):
+    columns = {"correct": 0.0, "steps": [], "first": first}
+    assert IrisReward(first_step="first").parts(Row(text, columns)).continuity == value
+
+
+@pytest.mark.parametrize(
+    ("text", "numeric"),
+    [
+        ("So it is <answer> -3.5 </answer>.", 1.0),
+        (r"So \boxed{\frac{1}{2}}.", 1.0),
+        ("x^2 + 1", 1.0),
+        ("The answer is 7.", 1.0),
+        ("<answer>Paris</answer> 7", 0.0),
+        ("The answer is Paris.", 0.0),
+        ("1 2 3 and so on\nit is clear", 0.0),
+        ("", 0.0),
+        ("<answer>" * 3, 0.0),
+    ],
+)
+def test_a_numeric_or_symbolic_answer_earns(text, numeric):
+    assert IrisReward().parts(Row(text, {"correct": 0.0, "steps": []})).numeric == numeric
+
+
+def test_what_the_columns_of_iris_must_hold_is_said():
+    shaper = IrisReward(first_step="first")
+    with pytest.raises(ConfigError, match="numbers of steps"):
+        shaper(["a"], correct=[1.0], steps=[["a"]], first=["one"])
+    with pytest.raises(ConfigError, match="lists of texts"):
+        shaper(["a"], correct=[1.0], steps=["a"], first=[1])
+    assert shaper(["a"], correct=[1.0], steps=[None], first=[1]) == [None]
 
 
 @given(written=lines, low=st.floats(0, 1), more=st.floats(0, 1))

@@ -100,7 +100,7 @@ def test_a_value_outside_its_range_is_the_verifiers_own_error():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("maths", "no verifier 'maths'. There are: .*math"),
+        ("maths", r"no verifier 'maths' \(did you mean math\?\). There are: .*math"),
         ("no_such_module:X", "no module 'no_such_module'. Is its folder in PYTHONPATH?"),
         ("tests.scoring.exact:Nope", "has no class Nope"),
         ("tests.scoring.exact:time", "has no class time"),
@@ -155,3 +155,22 @@ def test_the_catalog_loads_no_verifier_by_itself():
     loaded = done.stdout.split()
     assert "rewardkit.verifiers.catalog" in loaded
     assert not [path for path in VERIFIERS.values() if path.partition(":")[0] in loaded]
+
+
+def test_a_wrong_name_is_answered_with_the_nearest():
+    with pytest.raises(ConfigError, match=r"no option 'mod' \(did you mean mode\?\)"):
+        make_verifier("math", mod="strict")
+    with pytest.raises(ConfigError, match=r"no verifier 'maht' \(did you mean math\?\)"):
+        make_verifier("maht")
+
+
+def test_a_value_of_the_wrong_type_is_a_config_error():
+    with pytest.raises(ConfigError, match=r"'math'.*wrong type"):
+        make_verifier("math", timeout_s="fast")
+
+
+@pytest.mark.parametrize("name", ["code", "prolog", "dafny", "lean", "rocq", "kb", "sql"])
+def test_memory_is_one_option_in_bytes_everywhere(name):
+    names = [option.name for option in list_options(name)]
+    assert "memory_bytes" in names
+    assert "memory_mb" not in names

@@ -8,6 +8,7 @@ from rewardkit.completion import Completion, completion_text
 from rewardkit.errors import ConfigError, InvalidReferenceError
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier
+from rewardkit.verifiers._names import check_keys
 from rewardkit.verifiers.choice.reading import normalise_option, read_choice
 
 __all__ = ["ChoiceVerifier"]
@@ -102,6 +103,7 @@ class ChoiceVerifier(Verifier):
         given: object = context.get("choices")
         answer: Json = reference
         if isinstance(reference, Mapping):
+            check_keys("a reference", reference, ("answer", "choices"))
             answer = reference.get("answer")
             given = reference.get("choices", given)
         choices = _read_choices(given) if given else {one: one for one in self.labels}

@@ -87,7 +87,7 @@ class _Calls:
             if answer is None:
                 return self._ended(session, name)
             self.outcomes.append(self._judge(case, answer, name))
-            if not self.outcomes[-1].passed and self.settings.policy == "first_failure":
+            if self.settings.settles(self.outcomes[-1]):
                 return False
             if self.settings.fresh_process:
                 return True
@@ -143,7 +143,7 @@ class _Calls:
         if outcome.reason is Reason.TIMEOUT:
             budget = self.settings.timeout_s * len(self.task.calls)
             self.deadline = min(self.deadline, self.began + budget)
-        return not stops and self.settings.policy != "first_failure"
+        return not stops and not self.settings.settles(outcome)
 
     def _job(self, count: int) -> Job:
         settings = self.settings

@@ -22,6 +22,7 @@ from rewardkit.fences import fenced_blocks
 from rewardkit.sandbox import Job, Limits, Sandbox, Status
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier
+from rewardkit.verifiers._names import check_keys
 
 __all__ = [
     "CountdownCodeVerifier",
@@ -220,6 +221,8 @@ def _parts(proxy: float, true: float) -> dict[str, float]:
 
 
 def _read_task(reference: Json) -> CountdownTask:
+    if isinstance(reference, dict):
+        check_keys("a Countdown-Code reference", reference, ("numbers", "target"))
     numbers = reference.get("numbers") if isinstance(reference, dict) else None
     target = reference.get("target") if isinstance(reference, dict) else None
     if not isinstance(target, int) or not isinstance(numbers, list) or not numbers:

@@ -1,5 +1,6 @@
 """What one test came to, and how outcomes become a verdict."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,15 @@ _REASONS = {
     Status.FAILED: Reason.ENGINE_FAILURE,
 }
 _SIGSYS = 31
+_NOT_RUN = "not run"
+_FRAME = re.compile(
+    r"\s+at (?![-+*/|&^%@]?=)\S.*(?::\d+\)?|\(Native Method\)|<anonymous>\)?)(?: \{)?$"
+)
+"""A line of the stack that JavaScript and Java print below the message."""
+_AFTERWORD = re.compile(
+    r"Node\.js v\d|note: run with|exit status \d+$|goroutine \d+ |\s|main\.\w+\(|created by "
+)
+"""What Node, Rust and Go print below the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ def from_result(result: Result, what: str) -> Outcome:
         reason = Reason.FORBIDDEN if result.signal == _SIGSYS else Reason.CRASH
         return Outcome(False, reason, f"{what}: died of signal {result.signal}")
     if result.status is Status.EXITED:
-        tail = _last_line(result.stderr)
+        tail = _message(result.stderr)
         reason = Reason.MEMORY if tail.startswith("MemoryError") else Reason.CRASH
         return Outcome(
             False, reason, f"{what}: exit status {result.exit_code}; {tail}".rstrip("; ")
@@ -84,7 +94,8 @@ def summarise(run: Run, policy: str) -> Summary:
     if outcomes and passed == len(outcomes):
         return Summary(1.0, Reason.MATCH, head, parts)
     first = failed[0] if failed else Outcome(False, Reason.UNPROVED, "no test ran")
-    detail = _cut(f"{head}; {first.detail}")
+    skipped = sum(outcome.detail == _NOT_RUN for outcome in outcomes)
+    detail = _cut(f"{head}{f', {skipped} not run' if skipped else ''}; {first.detail}")
     if policy == "fraction" and passed:
         return Summary(share, Reason.PARTIAL, detail, parts)
     return Summary(0.0, first.reason, detail, parts)
@@ -92,13 +103,27 @@ def summarise(run: Run, policy: str) -> Summary:
 
 def padded(outcomes: Sequence[Outcome], count: int) -> tuple[Outcome, ...]:
     """Returns the outcomes, with those tests that were not reached counted as failed."""
-    missing = Outcome(False, Reason.UNPROVED, "not run")
+    missing = Outcome(False, Reason.UNPROVED, _NOT_RUN)
     return (*outcomes, *[missing] * (count - len(outcomes)))
 
 
-def _last_line(stderr: bytes) -> str:
-    lines = stderr[-2000:].decode("utf-8", "replace").strip().splitlines()
-    return _cut(lines[-1]) if lines else ""
+def _message(stderr: bytes) -> str:
+    """Returns the line that says what went wrong.
+
+    Python prints it last; JavaScript and Java print a stack below it, Go and Rust advice.
+    """
+    text = stderr[-4000:].decode("utf-8", "replace")
+    lines = [line.rstrip()[:2000] for line in text.splitlines() if line.strip()]
+    frames = [place for place, line in enumerate(lines) if _FRAME.match(line)]
+    if frames:
+        top = frames[-1]
+        while top > 0 and _FRAME.match(lines[top - 1]):
+            top -= 1
+        lines = lines[:top] or lines
+    elif len(lines) > 1:
+        while len(lines) > 1 and _AFTERWORD.match(lines[-1]):
+            lines.pop()
+    return _cut(lines[-1].strip()) if lines else ""
 
 
 def _cut(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rewardkit.errors import DataError, InvalidReferenceError
 from rewardkit.verdict import Json, Verdict
-from rewardkit.verifiers.code.reference import Task, read_reference
+from rewardkit.verifiers.code.reference import Task, read_reference, row_reference
 from rewardkit.verifiers.code.verifier import CodeVerifier
 
 __all__ = ["Preflight", "TaskProblem", "null_programs", "preflight"]
@@ -85,7 +85,8 @@ def preflight(
     for index, row in enumerate(rows):
         found.tasks += 1
         name = str(row.get("task_id", row.get("id", index)))
-        reference: Any = row.get(reference_column, row)
+        own = reference_column in row
+        reference: Any = row[reference_column] if own else row_reference(row)
         solution = _solution(row, solution_column, index)
         try:
             task = read_reference(reference)

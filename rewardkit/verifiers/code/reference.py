@@ -9,13 +9,26 @@ from typing import Any
 
 from rewardkit.errors import InvalidReferenceError
 from rewardkit.verdict import Json
+from rewardkit.verifiers._names import check_keys
 from rewardkit.verifiers.code.compare import COMPARE_MODES
 from rewardkit.verifiers.code.literals import LiteralCheck, literal_checks
 
-__all__ = ["FORMATS", "CallCase", "StdioCase", "Task", "read_reference"]
+__all__ = ["FORMATS", "CallCase", "StdioCase", "Task", "read_reference", "row_reference"]
 
 FORMATS = ("call", "stdio", "assert", "unittest", "pytest")
 _TEST_FORMATS = ("assert", "unittest", "pytest")
+_KEYS = (
+    *("format", "entry", "cases", "source", "language", "compare", "tolerance"),
+    *("ignore_exit_code", "module", "prelude"),
+)
+_HUMANEVAL = (
+    *("task_id", "prompt", "entry_point", "canonical_solution", "test"),
+    *("declaration", "example_test", "contract", "base_input", "plus_input", "atol"),
+)
+_MBPP = (
+    *("task_id", "text", "prompt", "code", "entry", "test_list", "test_setup_code"),
+    *("test_imports", "challenge_test_list", "source_file"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,7 @@ def read_reference(reference: Json) -> Task:
     key = json.dumps(reference, sort_keys=True, default=str)
     if "format" not in reference:
         reference = _from_row(reference)
+    check_keys("a code reference", reference, _KEYS)
     kind = reference.get("format")
     if kind not in FORMATS:
         raise InvalidReferenceError(f"`format` is one of {', '.join(FORMATS)}, not {kind!r}")
@@ -95,6 +109,16 @@ def read_reference(reference: Json) -> Task:
             format="call", entry=_text(reference, "entry"), calls=_read_calls(reference), **options
         )
     return _read_source(str(kind), reference, options)
+
+
+def row_reference(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the reference that a data set's row is itself, without its other columns.
+
+    >>> row_reference({"test_list": ["assert f(1) == 2"], "difficulty": 3})
+    {'test_list': ['assert f(1) == 2']}
+    """
+    known = _KEYS if "format" in row else _HUMANEVAL if "entry_point" in row else _MBPP
+    return {name: value for name, value in row.items() if name in known}
 
 
 def _read_options(reference: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -136,6 +160,7 @@ def _cases(reference: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _read_stdio(reference: Mapping[str, Any]) -> tuple[StdioCase, ...]:
     read = []
     for index, case in enumerate(_cases(reference)):
+        check_keys(f"`cases[{index}]` of format stdio", case, ("input", "output"))
         given, wanted = case.get("input", ""), case.get("output")
         if not isinstance(given, str) or not isinstance(wanted, str):
             raise InvalidReferenceError(f"`cases[{index}]` has strings `input` and `output`")
@@ -146,6 +171,7 @@ def _read_stdio(reference: Mapping[str, Any]) -> tuple[StdioCase, ...]:
 def _read_calls(reference: Mapping[str, Any]) -> tuple[CallCase, ...]:
     read = []
     for index, case in enumerate(_cases(reference)):
+        check_keys(f"`cases[{index}]` of format call", case, ("args", "kwargs", "expected"))
         args, kwargs = case.get("args", []), case.get("kwargs", {})
         if not isinstance(args, list) or not isinstance(kwargs, dict) or "expected" not in case:
             raise InvalidReferenceError(
@@ -224,11 +250,13 @@ def _free_names(tree: ast.Module) -> tuple[str, ...]:
 
 def _from_row(row: Mapping[str, Any]) -> dict[str, Any]:
     if "test" in row and "entry_point" in row:
+        check_keys("a HumanEval row", row, _HUMANEVAL)
         prompt = str(row.get("prompt", ""))
         entry = _text(row, "entry_point")
         source = _trusted_helpers(prompt, entry) + _text(row, "test")
         return {"format": "assert", "entry": entry, "source": source, "prelude": prompt}
     if isinstance(row.get("test_list"), list) and row["test_list"]:
+        check_keys("an MBPP row", row, _MBPP)
         tests = [str(test) for test in row["test_list"]]
         setup = str(row.get("test_setup_code", "") or "")
         entry = str(row.get("entry", "") or _tested_name(tests))

@@ -228,7 +228,7 @@ def run_remotely(backend: Backend, program: str, task: Task, settings: Settings)
         outcome, result = test(backend, content, task, settings, index, name)
         outcomes.append(outcome)
         results.append(result)
-        if not outcome.passed and settings.policy == "first_failure":
+        if settings.settles(outcome):
             break
     return Run(padded(outcomes, task.count), tuple(results), backend.name)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from rewardkit.errors import ConfigError
 from rewardkit.sandbox import Limits
 from rewardkit.sandbox.job import MEBIBYTE
-from rewardkit.verifiers.code.outcome import POLICIES
+from rewardkit.verdict import Reason
+from rewardkit.verifiers.code.outcome import POLICIES, Outcome
 
 __all__ = ["Settings"]
 
@@ -16,8 +17,8 @@ class Settings:
     """Options of a verifier."""
 
     policy: str = "all"
-    """"all": 1 if every test passes, else 0. "fraction": the share that passes. "first_failure": as
-    "all", and the tests after a failure do not run."""
+    """"all": 1 if every test passes, else 0, and the tests after a time-out do not run. "fraction":
+    the share that passes. "first_failure": as "all", and the tests after any failure do not run."""
     timeout_s: float = 10.0
     """Processor seconds of each test."""
     wall_s: float = 16.0
@@ -40,6 +41,18 @@ class Settings:
         if not 0 < self.wall_s <= 7200:
             raise ConfigError(f"wall_s is in (0, 7200], not {self.wall_s!r}")
         self.limits(cpu_s=self.timeout_s, wall_s=self.wall_s)
+
+    def settles(self, outcome: Outcome) -> bool:
+        """Returns whether nothing that other tests could say changes the score, at some cost.
+
+        Under "all" that is so after any failure, but only a time-out makes the rest dear: a program
+        that hangs once hangs again, and what the other tests say is worth having otherwise.
+        """
+        if outcome.passed or outcome.reason is Reason.ENGINE_FAILURE:
+            return False
+        if self.policy == "all":
+            return outcome.reason is Reason.TIMEOUT
+        return self.policy == "first_failure"
 
     def limits(self, *, cpu_s: float, wall_s: float, memory_factor: int = 1) -> Limits:
         """Returns the sandbox's limits for a run of the given length."""

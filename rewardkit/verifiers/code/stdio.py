@@ -158,9 +158,7 @@ def run_stdio(
         result = sandbox.run(_job(case, toolchain, files, settings, wall_s))
         results.append(result)
         outcomes.append(judge_output(case, task, result, f"test {len(outcomes)}"))
-        if outcomes[-1].passed:
-            continue
-        if settings.policy == "first_failure":
+        if settings.settles(outcomes[-1]):
             break
         if outcomes[-1].reason is Reason.TIMEOUT:
             deadline = min(deadline, began + settings.timeout_s * len(task.stdio))

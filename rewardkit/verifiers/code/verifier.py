@@ -65,8 +65,9 @@ class CodeVerifier(Verifier):
         """Says how programs are run; starts nothing.
 
         Args:
-            policy: "all" (1 if every test passes), "fraction" (the share), "first_failure" (as
-                "all"; stops early).
+            policy: "all" (1 if every test passes; stops after a time-out), "fraction" (the share),
+                "first_failure" (as "all"; stops after any failure). In `parts` a test that is not
+                run counts as not passed.
             timeout_s: processor seconds of each test.
             wall_s: seconds on the clock of each test; by default one and a half times `timeout_s`,
                 and one.

@@ -6,6 +6,7 @@ import shutil
 
 from rewardkit.errors import EngineMissingError, InvalidReferenceError
 from rewardkit.verdict import Json, Verdict
+from rewardkit.verifiers._names import check_keys
 from rewardkit.verifiers.dafny.spec import compare, find_banned, read_declarations
 from rewardkit.verifiers.formal.base import FormalVerifier
 from rewardkit.verifiers.formal.extract import extract_proof
@@ -131,6 +132,8 @@ class DafnyVerifier(FormalVerifier):
 
 
 def _statement(reference: Json) -> str:
+    if isinstance(reference, dict):
+        check_keys("a Dafny reference", reference, ("statement",))
     text = reference.get("statement") if isinstance(reference, dict) else reference
     if not isinstance(text, str) or not text.strip():
         raise InvalidReferenceError('a Dafny reference is {"statement": "method M() ensures …"}')

@@ -13,6 +13,8 @@ from rewardkit.fences import FencePolicy, extract
 from rewardkit.runtime import OutcomeStatus, WorkerPool
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier
+from rewardkit.verifiers._memory import worker_mebibytes
+from rewardkit.verifiers._names import check_keys
 from rewardkit.verifiers.kb._work import Found, Job, answer
 from rewardkit.verifiers.kb.answers import set_f1
 
@@ -45,7 +47,7 @@ class KbVerifier(Verifier):
         timeout_s: seconds for one verdict, above 0.
         max_rows: more answers are refused, at least 1.
         workers: processes; None for one per core.
-        memory_mb: memory of one of them, in MiB.
+        memory_bytes: memory of one of them, at least 64 MiB.
 
     Raises:
         ConfigError: an option is outside its values.
@@ -61,7 +63,7 @@ class KbVerifier(Verifier):
         timeout_s: float = 10.0,
         max_rows: int = 10_000,
         workers: int | None = None,
-        memory_mb: int = 1024,
+        memory_bytes: int = 1 << 30,
     ) -> None:
         require_extra("kb")
         if not timeout_s > 0:
@@ -72,7 +74,9 @@ class KbVerifier(Verifier):
         self.timeout_s = timeout_s
         self.max_rows = max_rows
         self._pool = WorkerPool(
-            workers=workers, memory_mb=memory_mb, preload=("rewardkit.verifiers.kb._sparql",)
+            workers=workers,
+            memory_mb=worker_mebibytes(memory_bytes),
+            preload=("rewardkit.verifiers.kb._sparql",),
         )
 
     def verify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
@@ -161,6 +165,7 @@ def _read(
 ) -> tuple[str, str, str | None, tuple[tuple[str, ...], ...] | None]:
     if not isinstance(reference, Mapping):
         raise InvalidReferenceError("a reference is an object with 'graph' and 'sparql'")
+    check_keys("a reference", reference, ("graph", "file", "format", "sparql", "answers"))
     graph, format_ = reference.get("graph"), reference.get("format", "turtle")
     file = reference.get("file")
     if graph is None and isinstance(file, str):

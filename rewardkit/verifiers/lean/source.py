@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rewardkit.errors import InvalidReferenceError
 from rewardkit.verdict import Json
+from rewardkit.verifiers._names import check_keys
 from rewardkit.verifiers.formal.scan import LEAN, Code, read_code
 
 __all__ = ["Assembled", "Statement", "assemble", "read_statement", "split_imports"]
@@ -106,6 +107,7 @@ def read_statement(reference: Json) -> Statement:
         raise InvalidReferenceError(
             'a Lean reference is {"statement": "theorem t … := by sorry", "header": "import …"}'
         )
+    check_keys("a Lean reference", fields, ("statement", "header", "name"))
     text, header = str(fields["statement"]), fields.get("header") or ""
     if not isinstance(header, str):
         raise InvalidReferenceError("a Lean reference's header is a text, as in 'import Mathlib'")

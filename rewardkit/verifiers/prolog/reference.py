@@ -8,12 +8,15 @@ from typing import Any
 
 from rewardkit.errors import InvalidReferenceError
 from rewardkit.verdict import Json
+from rewardkit.verifiers._names import check_keys
 
 __all__ = ["MODES", "TYPES", "Expect", "Query", "Task", "read_reference"]
 
 TYPES = ("answer", "solutions", "program")
 MODES = ("set", "bag", "list", "first")
 _QUERY = "solve(X)"
+_KEYS = ("query", "expect", "vars", "problem")
+_EXPECT_KEYS = ("type", "value", "mode", "source", "queries")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,7 @@ def read_reference(reference: Json) -> Task:
             "a Prolog reference is an object with `query` and `expect`, not "
             f"{type(reference).__name__}"
         )
+    check_keys("a Prolog reference", reference, _KEYS)
     texts = _queries(reference.get("query", _QUERY))
     expects = _expects(reference.get("expect"), len(texts))
     named = reference.get("vars")
@@ -116,6 +120,7 @@ def _expect(value: Any) -> Expect:  # noqa: ANN401 - JSON
     kind = value.get("type") if isinstance(value, Mapping) else None
     if kind not in TYPES:
         raise InvalidReferenceError(f"`expect.type` is one of {', '.join(TYPES)}, not {kind!r:.80}")
+    check_keys("`expect`", value, _EXPECT_KEYS)
     if kind == "answer":
         return Expect(kind="answer", value=_answer(value.get("value")))
     mode = value.get("mode", "set")

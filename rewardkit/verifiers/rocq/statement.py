@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rewardkit.errors import InvalidReferenceError
 from rewardkit.verdict import Json
+from rewardkit.verifiers._names import check_keys
 from rewardkit.verifiers.formal.scan import ROCQ, read_code
 
 __all__ = ["Statement", "assemble", "find_banned", "read_statement"]
@@ -61,6 +62,7 @@ def read_statement(reference: Json) -> Statement:
     fields = {"statement": reference} if isinstance(reference, str) else reference
     if not isinstance(fields, dict) or not isinstance(fields.get("statement"), str):
         raise InvalidReferenceError('a Rocq reference is {"statement": "Theorem t : …."}')
+    check_keys("a Rocq reference", fields, ("statement", "header", "name"))
     text, header = str(fields["statement"]), fields.get("header") or ""
     if not isinstance(header, str):
         raise InvalidReferenceError("a Rocq reference's header is a text")

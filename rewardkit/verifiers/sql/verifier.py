@@ -11,6 +11,7 @@ from rewardkit.errors import ConfigError, InvalidReferenceError
 from rewardkit.runtime import Outcome, OutcomeStatus, WorkerPool
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier, check_batch
+from rewardkit.verifiers._memory import worker_mebibytes
 from rewardkit.verifiers.sql._extract import extract_sql
 from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql._work import PRELOAD, Item, check_in_worker, grade_in_worker
@@ -56,7 +57,7 @@ class SqlVerifier(Verifier):
             `rewardkit.verifiers.sql.compat.RULES`. The guard stays. `parts["reward"]` has the
             rule's own number, `score` is scaled into [0, 1].
         workers: processes; None for one per core.
-        memory_mb: memory of one of them, in MiB.
+        memory_bytes: memory of one of them, at least 64 MiB.
 
     Raises:
         ConfigError: an option is outside its values.
@@ -91,7 +92,7 @@ class SqlVerifier(Verifier):
         dsn: str | None = None,
         compat: str | None = None,
         workers: int | None = None,
-        memory_mb: int = 1024,
+        memory_bytes: int = 1 << 30,
     ) -> None:
         require_extra("sql")
         if dialect not in (*DIALECTS, "postgresql"):
@@ -126,7 +127,10 @@ class SqlVerifier(Verifier):
             compat=compat,
         )
         self._pool = WorkerPool(
-            workers=workers, memory_mb=memory_mb, max_tasks=2_000, preload=PRELOAD
+            workers=workers,
+            memory_mb=worker_mebibytes(memory_bytes),
+            max_tasks=2_000,
+            preload=PRELOAD,
         )
 
     def verify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:

@@ -57,6 +57,40 @@ def test_half_a_program_is_worth_nothing_or_half(verifier: CodeVerifier) -> None
     assert (verdict.score, verdict.reason) == (0.5, Reason.PARTIAL)
 
 
+HANGS_AT_1 = "def f(x):\n    while x == 1: pass\n    return x"
+COUNT: Json = {
+    "format": "call",
+    "entry": "f",
+    "cases": [{"args": [x], "expected": x} for x in range(4)],
+}
+COUNT_STDIO: Json = {
+    "format": "stdio",
+    "cases": [{"input": f"{x}\n", "output": f"{x}\n"} for x in range(4)],
+}
+
+
+@pytest.mark.parametrize("reference", [COUNT, COUNT_STDIO], ids=["call", "stdio"])
+def test_a_time_out_settles_the_verdict_where_every_test_has_to_pass(reference: Any) -> None:
+    calls = "" if reference is COUNT else "\nprint(f(int(input())))"
+    program = fenced(HANGS_AT_1 + calls)
+    with CodeVerifier(timeout_s=0.5, languages=()) as strict:
+        verdict = strict.verify(program, reference)
+    assert (verdict.score, verdict.reason) == (0.0, Reason.TIMEOUT)
+    assert verdict.parts == {
+        "passed": 0.25, "test_0": 1.0, "test_1": 0.0, "test_2": 0.0, "test_3": 0.0,
+    }  # fmt: skip
+    assert "1/4 tests passed, 2 not run; test 1" in verdict.detail
+    with CodeVerifier(timeout_s=0.5, policy="fraction", languages=()) as lenient:
+        verdict = lenient.verify(program, reference)
+    assert (verdict.score, verdict.parts["test_3"]) == (0.75, 1.0)
+    assert "not run" not in verdict.detail
+
+
+def test_other_failures_do_not_end_the_tests(verifier: CodeVerifier) -> None:
+    verdict = verifier.verify(fenced("def f(x):\n    return x if x != 1 else 1 / 0"), COUNT)
+    assert verdict.parts["passed"] == 0.75
+
+
 def test_after_the_first_failure_nothing_runs_if_asked() -> None:
     with CodeVerifier(policy="first_failure", languages=()) as verifier:
         verdict = verifier.verify(fenced("def f(x): return x * 3"), CALL)

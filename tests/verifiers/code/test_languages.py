@@ -8,6 +8,7 @@ from rewardkit.errors import EngineMissingError, InvalidReferenceError
 from rewardkit.verdict import Reason
 from rewardkit.verifiers.code import CodeVerifier
 from rewardkit.verifiers.code.languages import LANGUAGES, find_toolchain
+from rewardkit.verifiers.code.outcome import _message
 
 CASES = [{"input": "3 4\n", "output": "7\n"}, {"input": "-1 1\n", "output": "0\n"}]
 RIGHT = {
@@ -116,3 +117,66 @@ def test_a_missing_tool_says_what_to_install(
             verifier.verify("x", {"format": "stdio", "language": "go", "cases": CASES})
     finally:
         find_toolchain.cache_clear()
+
+
+TRACES = {
+    "javascript": (
+        "/box/main.js:2\nthrow new RangeError('too far');\n^\n\nRangeError: too far\n"
+        "    at Object.<anonymous> (/box/main.js:2:7)\n    at new Promise (<anonymous>)\n"
+        "    at node:internal/main/run_main_module:23:47 {\n  code: 'E'\n}\n\nNode.js v20.1.0\n",
+        "RangeError: too far",
+    ),
+    "javascript, not read": (
+        "/box/main.js:1\nlet x = ;\n        ^\n\nSyntaxError: Unexpected token ';'\n"
+        "    at wrapSafe (node:internal/modules/cjs/loader:1:1)\n\nNode.js v18.19.0\n",
+        "SyntaxError: Unexpected token ';'",
+    ),
+    "java": (
+        'Exception in thread "main" java.lang.IllegalStateException: bad\n'
+        "\tat Main.main(Main.java:3)\nCaused by: java.lang.RuntimeException: boom\n"
+        "\tat Main.g(Main.java:9)\n\tat java.base/x.Y.invoke0(Native Method)\n\t... 1 more\n",
+        "Caused by: java.lang.RuntimeException: boom",
+    ),
+    "go": (
+        "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\n"
+        "main.main()\n\t/box/main.go:4 +0x1d\nexit status 2\n",
+        "panic: runtime error: index out of range [5] with length 3",
+    ),
+    "rust": (
+        "thread 'main' panicked at main.rs:2:5:\nboom\n"
+        "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+        "boom",
+    ),
+    "python": (
+        'Traceback (most recent call last):\n  File "main.py", line 1, in <module>\n'
+        "    at = d[1:2]\nKeyError: 'x'\n",
+        "KeyError: 'x'",
+    ),
+    "text": ("it went wrong\n", "it went wrong"),
+    "one indented line": ("   at all\n", "at all"),
+    "nothing": ("\n \n", ""),
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_line_that_says_what_went_wrong_is_found(name: str) -> None:
+    stderr, said = TRACES[name]
+    assert _message(stderr.encode()) == said
+
+
+@pytest.mark.parametrize(
+    ("language", "program", "said"),
+    [
+        ("javascript", "throw new RangeError('too far');", "RangeError: too far"),
+        ("javascript", "let x = ;", "SyntaxError"),
+        ("python", "raise KeyError('x')", "KeyError: 'x'"),
+    ],
+)
+def test_the_detail_shows_the_message(
+    verifier: CodeVerifier, language: str, program: str, said: str
+) -> None:
+    require(language)
+    reference = {"format": "stdio", "language": language, "cases": CASES}
+    verdict = verifier.verify(f"```{language}\n{program}\n```", reference)
+    assert verdict.reason is Reason.CRASH
+    assert f"exit status 1; {said}" in verdict.detail
