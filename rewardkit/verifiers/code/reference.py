@@ -160,7 +160,9 @@ def _cases(reference: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _read_stdio(reference: Mapping[str, Any]) -> tuple[StdioCase, ...]:
     read = []
     for index, case in enumerate(_cases(reference)):
-        check_keys(f"`cases[{index}]` of format stdio", case, ("input", "output"))
+        names = ("input", "output")
+        whole = all(name in case for name in names)
+        check_keys(f"`cases[{index}]` of format stdio", case, names, strict=not whole)
         given, wanted = case.get("input", ""), case.get("output")
         if not isinstance(given, str) or not isinstance(wanted, str):
             raise InvalidReferenceError(f"`cases[{index}]` has strings `input` and `output`")
@@ -171,7 +173,9 @@ def _read_stdio(reference: Mapping[str, Any]) -> tuple[StdioCase, ...]:
 def _read_calls(reference: Mapping[str, Any]) -> tuple[CallCase, ...]:
     read = []
     for index, case in enumerate(_cases(reference)):
-        check_keys(f"`cases[{index}]` of format call", case, ("args", "kwargs", "expected"))
+        names = ("args", "kwargs", "expected")
+        whole = "args" in case or "kwargs" in case
+        check_keys(f"`cases[{index}]` of format call", case, names, strict=not whole)
         args, kwargs = case.get("args", []), case.get("kwargs", {})
         if not isinstance(args, list) or not isinstance(kwargs, dict) or "expected" not in case:
             raise InvalidReferenceError(
