@@ -30,6 +30,7 @@ _LIMITS = {
     "memory": Outcome.MEMORY,
     "output": Outcome.OUTPUT,
     "crash": Outcome.CRASH,
+    "refused": Outcome.REPLAY_REFUSED,
 }
 
 
@@ -125,7 +126,7 @@ class Checker:
             submission = Module.read(ran.olean)
             name = _full_name(given, statement)
             imports = (*statement.imports, *file.imports)
-            return audit(
+            finding = audit(
                 given,
                 submission,
                 name,
@@ -134,6 +135,19 @@ class Checker:
             )
         except (OleanError, RecursionError) as error:
             return Finding(Outcome.INFRA_ERROR, f"the compiled file cannot be read: {error}")
+        return self._replayed(finding, ran.olean, given)
+
+    def _replayed(self, finding: Finding, olean: bytes, given: Module) -> Finding:
+        """Returns what remains of a finding after the kernel has checked the file once more."""
+        if finding.outcome is not Outcome.PROVED or not self.backend.replays:
+            return finding
+        fresh = self.tier == "hostile"
+        replay = self.backend.replay(olean, given.file.data, fresh=fresh)
+        evidence = {**finding.evidence, "replay": self.backend.replays}
+        if replay.ended == "accepted":
+            return replace(finding, evidence=evidence)
+        detail = f"{self.backend.replays}: {replay.detail or replay.ended}"
+        return Finding(_LIMITS[replay.ended], detail[:300], evidence)
 
     def _refused(self, file: Assembled, outcome: Outcome, message: Message) -> Finding:
         missing = library_tactics(file.code) if self.backend.core else []

@@ -4,11 +4,13 @@ import json
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from rewardkit.errors import ConfigError
-from rewardkit.verifiers.lean.backends import Check, LostError
+from rewardkit.verifiers.lean.backends import Check, LostError, Replay
+from rewardkit.verifiers.lean.pool import Load, settle
 from rewardkit.verifiers.lean.repl import read_answer
 
 __all__ = ["KiminaLean"]
@@ -54,9 +56,11 @@ class KiminaLean:
         self.version = version
         self.timeout_s = timeout_s
         self.retries = retries
+        self._load = Load()
 
     compiles = False
     core = False
+    replays = ""
 
     @property
     def key(self) -> str:
@@ -66,6 +70,14 @@ class KiminaLean:
     def check(self, text: str, *, fresh: bool = False, compiled: bool = False) -> Check:
         """Returns what the server says about a file; arguments as `Backend.check`."""
         began = time.monotonic()
+        check = settle(self._load, lambda alone: self._ask(text, alone), fresh)
+        return replace(check, seconds=time.monotonic() - began)
+
+    def replay(self, olean: bytes, statement: bytes, *, fresh: bool = False) -> Replay:
+        """Raises: the server gives no compiled file to replay."""
+        raise LostError("a Kimina server replays nothing")
+
+    def _ask(self, text: str, fresh: bool) -> Check:
         body = {
             "snippets": [{"id": "rewardkit", "code": text}],
             "timeout": int(self.timeout_s),
@@ -73,18 +85,17 @@ class KiminaLean:
             "reuse": not fresh,
         }
         result = self._post(body)
-        seconds = time.monotonic() - began
         error = result.get("error")
         if isinstance(error, str) and error:
             lowered = error.lower()
-            for word, ended in (("time", "timeout"), ("memory", "memory")):
+            for word, ended in (("timed out", "timeout"), ("memory", "memory")):
                 if word in lowered:
-                    return Check((), ended, detail=error[:200], seconds=seconds)
+                    return Check((), ended, detail=error[:200], by_clock=ended == "timeout")
             raise LostError(f"the server says: {error[:200]}")
         response = result.get("response")
         if not isinstance(response, dict):
             raise LostError("the server gave no response for the file")
-        return Check(read_answer(response), seconds=seconds)
+        return Check(read_answer(response))
 
     def close(self) -> None:
         """Nothing is held open."""
