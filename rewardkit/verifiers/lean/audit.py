@@ -192,7 +192,11 @@ def _audit(
     changed = _difference(statement, submission, given, target)
     if changed:
         return Finding(Outcome.STATEMENT_CHANGED, f"{name}: {changed}", {"changed": [name]})
-    rests_on, _ = statement.reach(statement.used(_only_type(given)))
+    rests_on, imported = statement.reach(statement.used(_only_type(given)))
+    shadowed = sorted(imported & submission.constants.keys())
+    if shadowed:
+        text = f"{shadowed[0]} comes from an import in the statement, and from the file itself here"
+        return Finding(Outcome.STATEMENT_CHANGED, text, {"changed": [shadowed[0]]})
     for one in sorted(one for one in rests_on if not _HELPER.search(one)):
         mine = submission.constants.get(one)
         if mine is None:

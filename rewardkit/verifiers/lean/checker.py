@@ -11,10 +11,15 @@ from rewardkit.verifiers.lean import steps as tactic_steps
 from rewardkit.verifiers.lean.audit import Module, audit
 from rewardkit.verifiers.lean.backends import Backend, Check
 from rewardkit.verifiers.lean.ban import find_banned, library_tactics
-from rewardkit.verifiers.lean.messages import Message, classify
+from rewardkit.verifiers.lean.messages import Message, classify, unknown_name
 from rewardkit.verifiers.lean.olean import OleanError
 from rewardkit.verifiers.lean.printed import judge_printed
-from rewardkit.verifiers.lean.source import Assembled, Statement, reference_file
+from rewardkit.verifiers.lean.source import (
+    Assembled,
+    Statement,
+    declared_names,
+    reference_file,
+)
 
 __all__ = ["Checker", "LibraryMissingError"]
 
@@ -49,14 +54,19 @@ class Checker:
     _statements: dict[str, Module | tuple[str, ...]] = field(default_factory=dict)
     _axioms: dict[str, dict[str, frozenset[str]]] = field(default_factory=dict)
 
-    def check(self, statement: Statement, file: Assembled) -> Finding:
+    def check(self, statement: Statement, file: Assembled, *, scan: bool = True) -> Finding:
         """Returns what is found out about a proof, its steps graded.
+
+        Args:
+            statement: what is to be proved.
+            file: the submission under the statement's header.
+            scan: refuse by their text the constructs that could get round the check.
 
         Raises:
             InvalidReferenceError: Lean refuses the statement.
             LostError: the engine broke.
         """
-        banned = find_banned(file.code)
+        banned = find_banned(file.code) if scan else ""
         if banned:
             return Finding(Outcome.FORBIDDEN, f"{banned} is not allowed", {"construct": banned})
         if not file.code.closed:
@@ -70,8 +80,8 @@ class Checker:
                 return Finding(Outcome.BAD_AXIOM, text)
             return Finding(
                 Outcome.INFRA_ERROR,
-                f"{error}; this Lean has only rewardkit's core library: install a toolchain, "
-                "see https://lean-lang.org/install",
+                f"{error}; this Lean has only rewardkit's core library, a small part of Lean's: "
+                "install a toolchain, see https://lean-lang.org/install",
                 reason=Reason.ENGINE_MISSING,
             )
 
@@ -109,7 +119,7 @@ class Checker:
             return Finding(_LIMITS[ran.ended], ran.detail)
         wrong = classify(list(ran.messages))
         if wrong is not None:
-            return self._refused(file, *wrong)
+            return self._refused(statement, file, *wrong)
         if self.tier == "fast":
             if any(message.says_sorry for message in ran.messages):
                 return Finding(Outcome.SORRY, "a declaration uses sorry")
@@ -146,14 +156,21 @@ class Checker:
         evidence = {**finding.evidence, "replay": self.backend.replays}
         if replay.ended == "accepted":
             return replace(finding, evidence=evidence)
-        detail = f"{self.backend.replays}: {replay.detail or replay.ended}"
-        return Finding(_LIMITS[replay.ended], detail[:300], evidence)
+        said = f"{self.backend.replays}: {replay.detail or replay.ended}"
+        evidence["error"] = said[:_MAX_GOAL_CHARS]
+        return Finding(_LIMITS[replay.ended], " ".join(said.split())[:300], evidence)
 
-    def _refused(self, file: Assembled, outcome: Outcome, message: Message) -> Finding:
+    def _refused(
+        self, statement: Statement, file: Assembled, outcome: Outcome, message: Message
+    ) -> Finding:
         missing = library_tactics(file.code) if self.backend.core else []
         needs = outcome in (Outcome.UNKNOWN_IDENTIFIER, Outcome.SYNTAX, Outcome.UNSOLVED_GOALS)
         if missing and needs:
             raise LibraryMissingError(f"{missing[0]} needs Lean's own library")
+        unknown = unknown_name(message) if self.backend.core else ""
+        if unknown and not _is_own(unknown, statement, file):
+            # Lean's own library may well have it: nothing is known about the proof.
+            raise LibraryMissingError(f"{unknown} is not here")
         place = file.place(message.line, message.column)
         evidence: dict[str, object] = {"error": message.text[:_MAX_GOAL_CHARS]}
         if place is not None:
@@ -227,6 +244,13 @@ def _full_name(module: Module, statement: Statement) -> str:
         if len(nested) == 1:
             return nested[0]
     raise InvalidReferenceError(f"the compiled statement has no theorem {statement.name}")
+
+
+def _is_own(name: str, statement: Statement, file: Assembled) -> bool:
+    """Returns whether an unknown name belongs to what the statement or the submission declares."""
+    own = {*declared_names(file.code.bare), *statement.declared, statement.name}
+    parts = name.split(".")
+    return any(".".join(parts[:count]) in own for count in range(1, len(parts) + 1))
 
 
 def _own_errors(messages: tuple[Message, ...], file: Assembled) -> list[tuple[int, Message]]:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any, Literal
 
+from rewardkit.completion import Completion, completion_text
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json, Verdict
 from rewardkit.verifiers.formal.base import FormalVerifier
@@ -115,6 +116,15 @@ class LeanVerifier(FormalVerifier):
                 break
         return warnings
 
+    def verify_unscanned(self, completion: Completion, reference: Json, /) -> Verdict | None:
+        """Returns the verdict without the scan of the text, as a test of the kernel replay.
+
+        None where the backend has no replay, and in tier `fast`, which runs none.
+        """
+        if not self.backend.replays or self.tier == "fast":
+            return None
+        return self._graded(completion_text(completion), reference, scan=False)
+
     def close(self) -> None:
         """Ends the workers. The verifier may be used again afterwards."""
         self.backend.close()
@@ -124,6 +134,9 @@ class LeanVerifier(FormalVerifier):
         return (self.backend.key, statement.key, text)
 
     def _grade(self, text: str, reference: Json) -> Verdict:
+        return self._graded(text, reference, scan=True)
+
+    def _graded(self, text: str, reference: Json, *, scan: bool) -> Verdict:
         statement = read_statement(reference)
         proof = extract_proof(text, _TAGS, statement.name)
         if proof.text is None:
@@ -131,7 +144,7 @@ class LeanVerifier(FormalVerifier):
             return finding.verdict(None, "extraction", 0.0)
         file = assemble(statement, proof.text, proof.start)
         try:
-            finding = self._checker.check(statement, file)
+            finding = self._checker.check(statement, file, scan=scan)
             if self.have_credit and finding.outcome in (
                 Outcome.WRONG_PROOF,
                 Outcome.UNSOLVED_GOALS,

@@ -1,0 +1,187 @@
+import os
+import struct
+import sys
+
+import pytest
+
+from rewardkit.verifiers.formal.outcome import Outcome
+from rewardkit.verifiers.lean import LeanVerifier, LocalLean
+from rewardkit.verifiers.lean._inside import elpi
+from rewardkit.verifiers.lean.audit import Module, audit
+from rewardkit.verifiers.lean.backends import LostError
+
+WRONG = {"statement": "theorem wrong : 1 = 2 := by sorry\n"}
+KERNEL_OFF = "set_option debug.skipKernelTC true in\ntheorem wrong : 1 = 2 := by decide +kernel\n"
+HONEST = {
+    "structures": "structure S (α : Type) where\n  x : α\n  y : Bool\ntheorem t : (S.mk 1 true).x = 1 := rfl",
+    "recursion": "def f : Nat → Nat\n  | 0 => 0\n  | n + 1 => f n + 1\ntheorem t : f 3 = 3 := rfl",
+    "families": "inductive V (α : Type) : Nat → Type where\n  | nil : V α 0\n"
+    "  | cons : α → V α n → V α (n + 1)\ntheorem t (a : V Nat 0) : a = V.nil := by cases a; rfl",
+    "nested": "inductive T where\n  | node : List T → T\ntheorem t (a : T) : a = a := rfl",
+    "mutual": "mutual\ninductive A where\n  | a : B → A\ninductive B where\n  | b : B\nend\n"
+    "theorem t (x : A) : x = x := rfl",
+    "universes": "theorem t {α : Type u} (a : α) : a = a := rfl",
+    "axioms": "theorem t (p q : Prop) (h : p ↔ q) : p = q := propext h",
+    "depth": "theorem t : " + "True ∧ " * 150 + "True := " + "⟨trivial, " * 150 + "trivial" + "⟩" * 150,
+}
+
+
+def compiled(lean, text):
+    check = lean.check(text, compiled=True)
+    assert check.olean, check
+    return check.olean
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_files_are_accepted(lean, name):
+    olean = compiled(lean, HONEST[name])
+    assert lean.replay(olean, olean).ended == "accepted"
+
+
+def test_a_theorem_that_the_kernel_never_saw_is_refused(lean):
+    verifier = LeanVerifier(backend=lean)
+    assert verifier.verify(KERNEL_OFF, WRONG).evidence["outcome"] == "forbidden"
+    verdict = verifier.verify_unscanned(KERNEL_OFF, WRONG)
+    assert verdict.score == 0.0
+    assert verdict.evidence["outcome"] == "replay_refused"
+    assert "wrong" in verdict.evidence["error"]
+
+
+def test_without_the_replay_that_theorem_would_pass(lean, monkeypatch):
+    monkeypatch.setattr(LocalLean, "replays", "")
+    verifier = LeanVerifier(backend=lean)
+    checked = verifier._graded(KERNEL_OFF, WRONG, scan=False)
+    assert checked.score == 1.0
+    assert verifier.verify_unscanned(KERNEL_OFF, WRONG) is None
+
+
+def forged(olean):
+    """Returns a compiled file in which `wrong : 1 = 1` says `1 = 2`, its proof left as it was."""
+    module = Module.read(olean)
+    file, wrong = module.file, module.constants["wrong"]
+    other = module.constants["other"]  # its type is `1 = 2 → True`
+    two = file.fields(file.fields(other.type_at)[1])[1]
+    data = bytearray(olean)
+    # An application is a header of 8 bytes, the function, and the argument.
+    data[wrong.type_at + 16 : wrong.type_at + 24] = struct.pack("<Q", file.base + two)
+    return bytes(data)
+
+
+def test_a_compiled_file_that_was_edited_is_refused(lean):
+    text = "theorem other (h : 1 = 2) : True := trivial\ntheorem wrong : 1 = 1 := rfl\n"
+    file = forged(compiled(lean, text))
+    given = compiled(lean, WRONG["statement"])
+    audited = audit(
+        Module.read(given), Module.read(file), "wrong", lambda names: dict.fromkeys(names, frozenset())
+    )
+    assert audited.outcome is Outcome.PROVED  # the audit believes the file
+    assert lean.replay(file, given).ended == "refused"
+
+
+@pytest.mark.parametrize("size", [0, 60, 200, 1000])
+def test_a_file_that_cannot_be_read_is_not_accepted(lean, size):
+    whole = compiled(lean, "theorem t : True := trivial")
+    try:
+        ended = lean.replay(whole[:size], whole).ended
+    except LostError:
+        ended = "lost"
+    assert ended != "accepted"
+
+
+def test_a_replay_that_never_ends_is_no_proof(lean):
+    text = (
+        "def c : Nat → Nat → Nat\n  | 0, k => k\n  | n + 1, k => c n (c n k)\n"
+        "set_option debug.skipKernelTC true in\ntheorem t : c 60 1 = 1 := by decide +kernel\n"
+    )
+    statement = {"statement": text.replace("by decide +kernel", "by sorry")}
+    with LeanVerifier(lean="wheel", timeout_s=1.0) as short:
+        verdict = short.verify_unscanned(text, statement)
+    assert verdict.score == 0.0
+    assert verdict.evidence["outcome"] == "timeout"
+
+
+LEAN = """#!/bin/sh
+case "$1" in
+  --print-prefix) echo "PREFIX" ;;
+  --version) echo "Lean (version 4.35.0, protocol test)" ;;
+  *) exec PYTHON ELPI FOLDER "$@" ;;
+esac
+"""
+CHECKER = """#!/bin/sh
+[ "$1" = "-v" ] || exit 3
+[ "$LEAN_SYSROOT" = "PREFIX" ] || exit 4
+[ -n "ANSWER" ] && exec sh -c "ANSWER"
+echo "replaying $2"
+if PYTHON PREFIX/replays.py FOLDER "${LEAN_PATH%%:*}/$2.olean" | grep -q '"replayed"'; then
+  exit 0
+fi
+echo "leanchecker found a problem in $2" >&2
+echo "uncaught exception: (kernel) declaration type mismatch" >&2
+exit 1
+"""
+
+
+@pytest.fixture
+def toolchain(lean, tmp_path, monkeypatch):
+    """Makes a folder that speaks the protocol of a toolchain with `lean` and `leanchecker`.
+
+    This is a test of the protocol: both are wrappers of the wheel's library.
+    """
+
+    def make(answer=""):
+        tmp_path.chmod(0o755)
+        for folder in (tmp_path.parent, tmp_path.parent.parent):
+            folder.chmod(0o755)
+        binaries = tmp_path / "bin"
+        binaries.mkdir()
+        places = {
+            "PREFIX": str(tmp_path),
+            "PYTHON": os.path.realpath(sys._base_executable),
+            "ELPI": str(tmp_path / "elpi.py"),
+            "FOLDER": elpi.find_elpi(),
+            "ANSWER": answer,
+        }
+        folder = os.path.dirname(elpi.__file__)
+        for name in ("elpi", "replay"):
+            with open(f"{folder}/{name}.py", encoding="utf-8") as file:
+                (tmp_path / f"{name}.py").write_text(file.read())
+        (tmp_path / "replays.py").write_text(
+            "import sys, elpi, replay\nlean = elpi.load(sys.argv[1])\nelpi.start(lean)\n"
+            "replay.replay_file(lean, sys.argv[2])\n"
+        )
+        for name, text in (("lean", LEAN), ("leanchecker", CHECKER)):
+            for word, value in places.items():
+                text = text.replace(word, value)
+            (binaries / name).write_text(text)
+            (binaries / name).chmod(0o755)
+        paths = [*lean.toolchain.path, *lean.toolchain.binds]
+        monkeypatch.setenv("LEAN_PATH", ":".join(dict.fromkeys(paths)))
+        return LeanVerifier(lean=str(binaries / "lean"), timeout_s=20.0)
+
+    return make
+
+
+def test_the_protocol_of_leanchecker_accepts_and_refuses(toolchain):
+    with toolchain() as verifier:
+        assert verifier.backend.replays == "leanchecker"
+        honest = verifier.verify("theorem t : True := trivial", "theorem t : True := sorry")
+        assert honest.passed, honest
+        assert honest.evidence["replay"] == "leanchecker"
+        refused = verifier.verify_unscanned(KERNEL_OFF, WRONG)
+        assert refused.evidence["outcome"] == "replay_refused"
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        ("exit 0", "infra_error"),  # it does not say that it replayed anything
+        ("echo unknown option; exit 1", "infra_error"),
+        ("kill -11 \\$\\$", "crash"),
+        ("echo replaying RewardkitSubmission; exit 1", "infra_error"),
+    ],
+)
+def test_the_protocol_of_leanchecker_fails_closed(toolchain, answer, outcome):
+    with toolchain(answer) as verifier:
+        verdict = verifier.verify("theorem t : True := trivial", "theorem t : True := sorry")
+    assert not verdict.passed
+    assert verdict.evidence["outcome"] == outcome, verdict
