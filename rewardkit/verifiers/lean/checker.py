@@ -71,6 +71,11 @@ class Checker:
             return Finding(Outcome.FORBIDDEN, f"{banned} is not allowed", {"construct": banned})
         if not file.code.closed:
             return Finding(Outcome.SYNTAX, "a comment or string never ends")
+        odd = [one for one in file.imports if not _PLAIN_NAME.fullmatch(one)]
+        if odd:
+            # Lean makes a path of a module's name: «..» leads out of the search path.
+            text = f"import {odd[0]}"[:100]
+            return Finding(Outcome.FORBIDDEN, f"{text} is not allowed", {"construct": text})
         try:
             return self._check(statement, file)
         except LibraryMissingError as error:

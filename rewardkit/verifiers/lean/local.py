@@ -131,8 +131,8 @@ class LocalLean(PooledLean):
         options += [f"-M{self.memory_bytes // _MEBIBYTE}"]
         arguments = [*options, "-o", f"{_MAIN}.olean"] if compiled else options
         request = {
-            "files": {f"{_MAIN}.lean": text},
-            "arguments": [*arguments, f"{_MAIN}.lean"],
+            "input": text,
+            "arguments": [*arguments, "--stdin"],
             "environment": {"LEAN_PATH": ":".join(self.toolchain.path)},
             "returns": f"{_MAIN}.olean" if compiled else "",
             "options": options,
@@ -196,7 +196,7 @@ class LocalLean(PooledLean):
     def _exchange(self, request: dict[str, Any], kind: str, fresh: bool) -> "_Answer | Check":
         """Returns a worker's answer, or the limit that ended the worker."""
         wall_s = 2 * self.timeout_s + 5
-        limits = {"output_bytes": self.output_bytes, "wall_s": wall_s}
+        limits = {"output_bytes": self.output_bytes, "wall_s": wall_s, "last": fresh}
         worker = self._take(kind, fresh)
         frame = worker.session.exchange(
             json.dumps({**request, **limits}).encode("utf-8", "replace"),

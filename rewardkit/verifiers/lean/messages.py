@@ -86,7 +86,7 @@ def _message(data: dict[str, object]) -> Message:
 
 
 _NO_ELABORATOR = re.compile(r"elaboration function for [`'](.+?)[`'] has not been implemented")
-_MISSING = re.compile(r"does not contain [`']([^`']+)[`']")
+_MISSING = re.compile(r"does not contain [`']([^`']+)[`']|of module (\S+) does not exist")
 _QUOTED = re.compile(r"[`'«]([^`'»\n]+)[`'»]")
 
 
@@ -101,7 +101,7 @@ def unknown_name(message: Message) -> str:
     found = _NO_ELABORATOR.search(message.text)
     if found is None and ("unknownIdentifier" in message.kind or _UNKNOWN.match(message.text)):
         found = _MISSING.search(message.text) or _QUOTED.search(message.text)
-    return found[1] if found else ""
+    return next(filter(None, found.groups())) if found else ""
 
 
 def classify(messages: list[Message]) -> tuple[Outcome, Message] | None:

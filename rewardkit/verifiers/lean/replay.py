@@ -50,7 +50,6 @@ def replay_files(toolchain: Toolchain, kind: str, olean: bytes, statement: bytes
     if toolchain.program:
         environment["LEAN_SYSROOT"] = os.path.dirname(os.path.dirname(toolchain.program))
     return {
-        "files": {},
         "blobs": {name: base64.b64encode(blob).decode() for name, blob in blobs.items()},
         "arguments": arguments,
         "environment": environment,

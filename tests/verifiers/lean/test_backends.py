@@ -181,6 +181,8 @@ def test_options_are_checked():
         ("@[simp, export foo] def f := 1", True),
         ("@[simp] theorem a : b := c", False),
         ('macro "x" : tactic => `(tactic| simp)', False),
+        ('macro "x" : tactic => `(tactic| exact fun h => ⟨h.2, h.1⟩)', False),
+        ('macro "x" : tactic => if (`(a) == `(b)) then c else d', True),
         ('macro "x" : command => do return mkIdent `a', True),
         ('local notation "a -- b" => 1', True),
         ('elab "x" : tactic => skip', True),

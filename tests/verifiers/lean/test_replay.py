@@ -16,7 +16,7 @@ HONEST = {
     "structures": "structure S (α : Type) where\n  x : α\n  y : Bool\ntheorem t : (S.mk 1 true).x = 1 := rfl",
     "recursion": "def f : Nat → Nat\n  | 0 => 0\n  | n + 1 => f n + 1\ntheorem t : f 3 = 3 := rfl",
     "families": "inductive V (α : Type) : Nat → Type where\n  | nil : V α 0\n"
-    "  | cons : α → V α n → V α (n + 1)\ntheorem t (a : V Nat 0) : a = V.nil := by cases a; rfl",
+    "  | cons : α → V α n → V α (n + 1)\ntheorem t (a : V Nat 0) : a = a := rfl",
     "nested": "inductive T where\n  | node : List T → T\ntheorem t (a : T) : a = a := rfl",
     "mutual": "mutual\ninductive A where\n  | a : B → A\ninductive B where\n  | b : B\nend\n"
     "theorem t (x : A) : x = x := rfl",

@@ -1,11 +1,13 @@
 """A Lean worker inside the sandbox: one process that is warm, and a fresh fork of it per file.
 
-The fork for the next file is made ahead, while nobody waits, and waits for its orders on a pipe.
+The fork for the next file is made while the last one is checked: it starts Lean with the options
+that the last file had, and waits where Lean reads the file from its standard input.
 
 Only the standard library is imported, because the sandbox's fork server loads this file by path.
 """
 
 import base64
+import contextlib
 import ctypes
 import json
 import os
@@ -35,11 +37,14 @@ def rehearse_in_sandbox() -> None:
 
 @dataclass(slots=True)
 class _Child:
-    """A fork that waits for its orders."""
+    """A fork that waits for the file's text."""
 
     process: int
-    orders: int
-    """Where it reads them."""
+    folder: str
+    orders: dict[str, Any]
+    """What it was started for: `arguments`, `environment`, `replay`, `hold`."""
+    text: int
+    """Where it reads the text."""
     out: int
     err: int
 
@@ -47,12 +52,12 @@ class _Child:
 def serve(program: str) -> int:
     """Answers requests on descriptor 3 until it is closed.
 
-    A request is a frame of JSON: `files` (name -> text), `blobs` (name -> base64), `arguments`,
-    `environment` (`{folder}` in it is the run's own), `returns` (name of a file to send back),
-    `output_bytes`, `wall_s`, `header` (imports to keep loaded), `options` (those of Lean that a run
-    for the header has, too), `replay` (a compiled file to replay, instead of a run). The answer is
-    a frame: 4 bytes of length, JSON (`code`, `signal`, `stdout`, `stderr`, `full`, `late`, `rss`),
-    and the bytes of the returned file.
+    A request is a frame of JSON: `input` (the text that the program reads), `blobs` (name ->
+    base64), `arguments`, `environment` (`{folder}` in it is the run's own), `returns` (name of a
+    file to send back), `output_bytes`, `wall_s`, `header` (imports to keep loaded), `options`
+    (those of Lean that a run for the header has, too), `replay` (a compiled file to replay, instead
+    of a run), `last` (no other request follows). The answer is a frame: 4 bytes of length, JSON
+    (`code`, `signal`, `stdout`, `stderr`, `full`, `late`, `rss`), and the returned file's bytes.
 
     Args:
         program: path of a binary to run; empty for the wheel's library.
@@ -60,141 +65,183 @@ def serve(program: str) -> int:
     if not program:
         rehearse_in_sandbox()
         elpi.start(_LIBRARY[0])
-    number = 0
-    headers: dict[str, str] = {}
-    child = _fork(program)
+    runs = _Runs(program)
     while (request := _receive()) is not None:
-        number += 1
-        folder = f"job{number}"
-        if _lacks_header(request, program, headers):
-            _save_header(request, child, headers)
-            child = _fork(program)
-        saved = headers.get(request.get("header") or "", "")
-        if saved and not program:
-            request["arguments"] = [f"--incr-load={saved}", *request["arguments"]]
-        _answer(_run(request, child, folder))
-        child = _fork(program)
-        _remove(folder)
-    os.kill(child.process, signal.SIGKILL)
+        runs.answer(request)
+    runs.discard()
     return 0
 
 
-def _lacks_header(request: dict[str, Any], program: str, headers: dict[str, str]) -> bool:
-    header = request.get("header")
-    return not program and bool(header) and header not in headers and len(headers) < _MAX_HEADERS
+class _Runs:
+    """The files of one worker, one after the other."""
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.number = 0
+        self.headers: dict[str, str] = {}
+        self.spare: _Child | None = None
+
+    def answer(self, request: dict[str, Any]) -> None:
+        header = request.get("header")
+        if header and not self.program:
+            if header not in self.headers and len(self.headers) < _MAX_HEADERS:
+                self.headers[header] = self._save(header, request)
+            if saved := self.headers.get(header):
+                request["arguments"] = [f"--incr-load={saved}", *request["arguments"]]
+        child, report = self._run(request)
+        _answer((report, _returned(child, request)))
+        _remove(child.folder)
+
+    def discard(self) -> None:
+        """Ends the fork that waits."""
+        spare, self.spare = self.spare, None
+        if spare is not None:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(spare.process, signal.SIGKILL)
+                os.waitpid(spare.process, 0)
+            for descriptor in (spare.text, spare.out, spare.err):
+                os.close(descriptor)
+            _remove(spare.folder)
+
+    def _save(self, header: str, request: dict[str, Any]) -> str:
+        """Returns a file with the state after a header's imports; empty if Lean makes none.
+
+        It is made from the header alone, by a run of its own.
+        """
+        path = f"{os.getcwd()}/header{len(self.headers)}"
+        arguments = [*request["options"], f"--incr-header-save={path}", "--stdin"]
+        saving = {**request, "input": header, "arguments": arguments, "last": True}
+        child, report = self._run(saving)
+        _remove(child.folder)
+        return path if report["code"] == 0 and os.path.isfile(path) else ""
+
+    def _run(self, request: dict[str, Any]) -> tuple[_Child, dict[str, Any]]:
+        blobs = request.get("blobs") or {}
+        orders = {
+            "arguments": request["arguments"],
+            "environment": request["environment"],
+            "replay": request.get("replay") or "",
+            "hold": bool(blobs),
+        }
+        child = self._take(orders)
+        for name, blob in blobs.items():
+            with open(f"{child.folder}/{name}", "wb") as file:
+                file.write(base64.b64decode(blob))
+        text = request.get("input", "").encode("utf-8", "replace")
+        os.set_blocking(child.text, False)
+        rest = _feed(child.text, text)
+        if not rest:
+            os.close(child.text)  # it begins before the next one is made
+        if not request.get("last"):
+            self.spare = self._fork(orders)
+        return child, _watch(child, rest, request)
+
+    def _take(self, orders: dict[str, Any]) -> _Child:
+        if self.spare is not None:
+            if self.spare.orders == orders and os.waitpid(self.spare.process, os.WNOHANG)[0] == 0:
+                child, self.spare = self.spare, None
+                return child
+            self.discard()
+        return self._fork(orders)
+
+    def _fork(self, orders: dict[str, Any]) -> _Child:
+        self.number += 1
+        folder = f"job{self.number}"
+        os.makedirs(folder)
+        text, out, err = os.pipe(), os.pipe(), os.pipe()
+        process = os.fork()
+        if process == 0:
+            try:
+                os.setsid()
+                for kept, descriptor in enumerate((text[0], out[1], err[1])):
+                    os.dup2(descriptor, kept)
+                os.closerange(3, 256)
+                _become(self.program, folder, orders)
+            finally:
+                os._exit(126)
+        for descriptor in (text[0], out[1], err[1]):
+            os.close(descriptor)
+        return _Child(process, folder, orders, text[1], out[0], err[0])
 
 
-def _save_header(request: dict[str, Any], child: _Child, headers: dict[str, str]) -> None:
-    """Keeps the state after the header's imports in a file, for the runs that follow.
-
-    It is made from the header alone, by a run of its own.
-    """
-    path = f"{os.getcwd()}/header{len(headers)}"
-    saving = {
-        **request,
-        "files": {"Header.lean": request["header"]},
-        "arguments": [*request["options"], f"--incr-header-save={path}", "Header.lean"],
-        "returns": "",
-    }
-    report, _ = _run(saving, child, "saving")
-    _remove("saving")
-    headers[request["header"]] = path if report["code"] == 0 and os.path.isfile(path) else ""
-
-
-def _run(request: dict[str, Any], child: _Child, folder: str) -> tuple[dict[str, Any], bytes]:
-    os.makedirs(folder)
-    for name, text in request["files"].items():
-        with open(f"{folder}/{name}", "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-    for name, blob in request.get("blobs", {}).items():
-        with open(f"{folder}/{name}", "wb") as file:
-            file.write(base64.b64decode(blob))
-    orders = {key: request.get(key) for key in ("arguments", "environment", "replay")}
-    _write_all(child.orders, json.dumps({**orders, "folder": folder}).encode())
-    os.close(child.orders)
-    report = _watch(child.process, child.out, child.err, request)
-    returned = b""
-    if request.get("returns"):
-        try:
-            with open(f"{folder}/{request['returns']}", "rb") as file:
-                returned = file.read()
-        except OSError:
-            returned = b""
-    return report, returned
-
-
-def _fork(program: str) -> _Child:
-    orders, out, err = os.pipe(), os.pipe(), os.pipe()
-    process = os.fork()
-    if process == 0:
-        try:
-            _become(program, orders[0], out[1], err[1])
-        finally:
-            os._exit(126)
-    for descriptor in (orders[0], out[1], err[1]):
-        os.close(descriptor)
-    return _Child(process, orders[1], out[0], err[0])
-
-
-def _become(program: str, orders: int, out: int, err: int) -> None:
-    os.setsid()
-    os.dup2(orders, 0)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    os.closerange(3, 256)
-    data = bytearray()
-    while piece := os.read(0, _CHUNK):
-        data += piece
-    if not data:
-        os._exit(0)
-    order = json.loads(data)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.closerange(3, 256)
-    os.chdir(order["folder"])
+def _become(program: str, folder: str, orders: dict[str, Any]) -> None:
+    os.chdir(folder)
     here = os.getcwd()
-    for name, value in order["environment"].items():
+    for name, value in orders["environment"].items():
         os.environ[name] = value.replace("{folder}", here)
+    while orders["hold"] and os.read(0, _CHUNK):
+        continue  # until its files are there
     if program:
-        os.execv(program, [program, *order["arguments"]])
-    if order["replay"]:
-        os._exit(replay.replay_file(_LIBRARY[0], order["replay"]))
-    os._exit(elpi.call_main(_LIBRARY[0], order["arguments"]))
+        os.execv(program, [program, *orders["arguments"]])
+    if orders["replay"]:
+        os._exit(replay.replay_file(_LIBRARY[0], orders["replay"]))
+    os._exit(elpi.call_main(_LIBRARY[0], orders["arguments"]))
 
 
-def _watch(child: int, out: int, err: int, request: dict[str, Any]) -> dict[str, Any]:
+def _returned(child: _Child, request: dict[str, Any]) -> bytes:
+    if not request.get("returns"):
+        return b""
+    try:
+        with open(f"{child.folder}/{request['returns']}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _watch(child: _Child, text: bytes, request: dict[str, Any]) -> dict[str, Any]:
+    """Gives a fork the rest of its text, and returns how it ended."""
     deadline = time.monotonic() + float(request["wall_s"])
     poller = select.poll()
-    captured: dict[int, bytearray] = {out: bytearray(), err: bytearray()}
+    captured: dict[int, bytearray] = {child.out: bytearray(), child.err: bytearray()}
     for descriptor in captured:
         poller.register(descriptor, select.POLLIN)
-    waiting = set(captured)
+    waiting = {*captured}
+    if text:
+        poller.register(child.text, select.POLLOUT)
+        waiting.add(child.text)
     full = late = False
     while waiting and not (full or late):
         left = deadline - time.monotonic()
         late = left <= 0
         for descriptor, _event in poller.poll(max(0, int(left * 1000) + 1)) if not late else ():
-            data = os.read(descriptor, _CHUNK)
-            captured[descriptor] += data
-            full = full or sum(map(len, captured.values())) > request["output_bytes"]
-            if not data:
+            if descriptor == child.text:
+                text = _feed(descriptor, text)
+                over = not text
+            else:
+                data = os.read(descriptor, _CHUNK)
+                captured[descriptor] += data
+                full = full or sum(map(len, captured.values())) > request["output_bytes"]
+                over = not data
+            if over:
                 waiting.discard(descriptor)
                 poller.unregister(descriptor)
+                os.close(descriptor)
     if full or late:
-        os.killpg(child, signal.SIGKILL)
-    _, status, usage = os.wait4(child, 0)
-    os.close(out)
-    os.close(err)
+        os.killpg(child.process, signal.SIGKILL)
+    _, status, usage = os.wait4(child.process, 0)
+    for descriptor in waiting:
+        os.close(descriptor)
     limit = int(request["output_bytes"])
     return {
         "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
-        "stdout": bytes(captured[out][:limit]).decode("utf-8", "replace"),
-        "stderr": bytes(captured[err][:limit]).decode("utf-8", "replace"),
+        "stdout": bytes(captured[child.out][:limit]).decode("utf-8", "replace"),
+        "stderr": bytes(captured[child.err][:limit]).decode("utf-8", "replace"),
         "full": full,
         "late": late,
         "rss": usage.ru_maxrss << 10,
         "cpu_s": usage.ru_utime + usage.ru_stime,
     }
+
+
+def _feed(descriptor: int, text: bytes) -> bytes:
+    """Returns what of a text is left after one write; nothing if nobody reads it any more."""
+    try:
+        return text[os.write(descriptor, text) :] if text else b""
+    except BlockingIOError:
+        return text
+    except BrokenPipeError:
+        return b""
 
 
 def _remove(folder: str) -> None:
