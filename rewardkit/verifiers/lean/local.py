@@ -2,12 +2,14 @@
 
 import json
 import math
+import re
 import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.errors import ConfigError
 from rewardkit.sandbox import Job, Limits, Sandbox
+from rewardkit.verifiers.formal.scan import LEAN, read_code
 from rewardkit.verifiers.lean.backends import Check, Replay
 from rewardkit.verifiers.lean.messages import read_messages
 from rewardkit.verifiers.lean.pool import (
@@ -32,13 +34,15 @@ from rewardkit.verifiers.lean.toolchain import Toolchain, find_toolchain
 __all__ = ["LocalLean"]
 
 _INSIDE = "rewardkit.verifiers.lean._inside."
-_MODULES = (f"{_INSIDE}elpi", f"{_INSIDE}replay", f"{_INSIDE}worker")
+_MODULES = tuple(_INSIDE + name for name in ("elpi", "runtime", "replay", "frontend", "worker"))
 _MEBIBYTE = 1 << 20
 _ATTEMPTS = 3
 _MAX_OLEAN_BYTES = 256 << 20
 _STACK_KB = 262144
 _MAIN = "RewardkitMain"
 _CHECK = "check"
+_HEADER = re.compile(r"(?:module|prelude|public|private|meta|import)\b")
+"""What begins a header that is more than plain imports."""
 
 
 class LocalLean(PooledLean):
@@ -127,20 +131,28 @@ class LocalLean(PooledLean):
     def check(self, text: str, *, fresh: bool = False, compiled: bool = False) -> Check:
         """Returns what Lean says about a file; arguments as `Backend.check`."""
         began = time.monotonic()
-        options = ["--json", f"-s{_STACK_KB}", f"-j{self.threads}"]
-        options += [f"-M{self.memory_bytes // _MEBIBYTE}"]
-        arguments = [*options, "-o", f"{_MAIN}.olean"] if compiled else options
+        settings = {
+            "stack_kb": _STACK_KB,
+            "threads": self.threads,
+            "memory_mb": self.memory_bytes // _MEBIBYTE,
+        }
+        arguments = ["--json", f"-s{_STACK_KB}", f"-j{self.threads}", f"-M{settings['memory_mb']}"]
+        if compiled:
+            arguments += ["-o", f"{_MAIN}.olean"]
+        header, body = split_imports(text)
         request = {
             "input": text,
+            "body": body,
+            "settings": settings,
             "arguments": [*arguments, "--stdin"],
             "environment": {"LEAN_PATH": ":".join(self.toolchain.path)},
             "returns": f"{_MAIN}.olean" if compiled else "",
-            "options": options,
         }
 
         def attempt(alone: bool) -> Check:
-            header = None if alone else split_imports(text)[0]
-            return repeat(_ATTEMPTS, lambda: self._attempt({**request, "header": header}, alone))
+            loads = not alone and not _HEADER.match(read_code(body, LEAN).bare.lstrip())
+            asked = {**request, "header": header if loads else None}
+            return repeat(_ATTEMPTS, lambda: self._attempt(asked, alone))
 
         return replace(settle(self._load, attempt, fresh), seconds=time.monotonic() - began)
 

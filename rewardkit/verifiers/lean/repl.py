@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import time
 from dataclasses import replace
 from typing import Any

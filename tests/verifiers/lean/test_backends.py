@@ -94,7 +94,7 @@ def test_kimina_counts_lines_behind_the_imports(kimina):
     reference = {**STATEMENT, "header": "import Init\nimport Init.List\n"}
     wrong = "def two := 2\ntheorem t (n : Nat) : n + two = two + n := by\n  skip\n  exact rfl\n"
     verdict = verifier.verify(wrong, reference)
-    assert wrong[verdict.evidence["position"] :].startswith("rfl")
+    assert wrong[verdict.evidence["position"] :].startswith("exact rfl")
     assert [step.score for step in verdict.steps] == [1.0, 0.0]
 
 

@@ -1,6 +1,7 @@
 import os
 import struct
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -137,16 +138,18 @@ def toolchain(lean, tmp_path, monkeypatch):
         places = {
             "PREFIX": str(tmp_path),
             "PYTHON": os.path.realpath(sys._base_executable),
-            "ELPI": str(tmp_path / "elpi.py"),
+            "ELPI": str(tmp_path / "rewardkit/verifiers/lean/_inside/elpi.py"),
             "FOLDER": elpi.find_elpi(),
             "ANSWER": answer,
         }
-        folder = os.path.dirname(elpi.__file__)
-        for name in ("elpi", "replay"):
-            with open(f"{folder}/{name}.py", encoding="utf-8") as file:
-                (tmp_path / f"{name}.py").write_text(file.read())
+        package = tmp_path / "rewardkit/verifiers/lean/_inside"
+        package.mkdir(parents=True)
+        for name in ("elpi", "runtime", "replay"):
+            source = Path(elpi.__file__).with_name(f"{name}.py")
+            (package / f"{name}.py").write_text(source.read_text())
         (tmp_path / "replays.py").write_text(
-            "import sys, elpi, replay\nlean = elpi.load(sys.argv[1])\nelpi.start(lean)\n"
+            "import sys\nfrom rewardkit.verifiers.lean._inside import elpi, replay\n"
+            "lean = elpi.load(sys.argv[1])\nelpi.start(lean)\n"
             "replay.replay_file(lean, sys.argv[2])\n"
         )
         for name, text in (("lean", LEAN), ("leanchecker", CHECKER)):

@@ -30,7 +30,8 @@ def test_a_proof_is_built_tactic_by_tactic(proof):
     [
         ("exact 1", "wrong_proof"),
         ("sorry", "sorry"),
-        ("exact h.", "syntax"),
+        ("exact h.", "wrong_proof"),
+        ("exact (h", "syntax"),
         ("constructor\n· skip\n· skip", "unsolved_goals"),
         ("run_tac pure ()", "forbidden"),
         ("exact sorryAx _ false", "sorry"),

@@ -88,7 +88,6 @@ def test_what_needs_leans_own_library_is_an_abstention(verifier):
         "by exact Nat.a_lemma_that_is_elsewhere n",
         "by rw [some_global_lemma]",
         "fun (h : n = n) => h.a_lemma_by_its_dot",
-        "import Elsewhere\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl",
         "open Elsewhere in\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl",
     ],
 )
@@ -97,6 +96,19 @@ def test_a_name_that_the_core_library_lacks_is_an_abstention(verifier, proof):
     assert verdict.abstained, verdict
     assert verdict.reason is Reason.ENGINE_MISSING
     assert "small part of Lean's" in verdict.detail
+
+
+def test_a_module_that_the_statement_does_without_is_wrong(verifier):
+    verdict = verifier.verify("import Mathlib\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl", SUM)
+    assert verdict.score == 0.0
+    assert verdict.evidence["outcome"] == "unknown_identifier"
+    header = verifier.verify("fun n => rfl", {**SUM, "header": "import Mathlib"})
+    assert header.abstained
+
+
+def test_a_module_is_asked_for_by_a_plain_name(verifier):
+    text = "import «..».elsewhere\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl"
+    assert verifier.verify(text, SUM).evidence["outcome"] == "forbidden"
 
 
 def test_an_unknown_name_of_the_submissions_own_is_wrong(verifier):

@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.verifiers.lean._inside import elpi, replay
+from rewardkit.verifiers.lean._inside import elpi, frontend, replay
 
 __all__ = ["rehearse_in_sandbox", "serve"]
 
@@ -42,7 +42,7 @@ class _Child:
     process: int
     folder: str
     orders: dict[str, Any]
-    """What it was started for: `arguments`, `environment`, `replay`, `hold`."""
+    """What it was started for; see `_Runs._run`."""
     text: int
     """Where it reads the text."""
     out: int
@@ -52,12 +52,18 @@ class _Child:
 def serve(program: str) -> int:
     """Answers requests on descriptor 3 until it is closed.
 
-    A request is a frame of JSON: `input` (the text that the program reads), `blobs` (name ->
-    base64), `arguments`, `environment` (`{folder}` in it is the run's own), `returns` (name of a
-    file to send back), `output_bytes`, `wall_s`, `header` (imports to keep loaded), `options`
-    (those of Lean that a run for the header has, too), `replay` (a compiled file to replay, instead
-    of a run), `last` (no other request follows). The answer is a frame: 4 bytes of length, JSON
-    (`code`, `signal`, `stdout`, `stderr`, `full`, `late`, `rss`), and the returned file's bytes.
+    A request is a frame of JSON:
+
+    - `input`: the text that the program reads; `blobs` (name -> base64): files beside it
+    - `arguments` of the program, and its `environment`, where `{folder}` is the run's own
+    - `returns`: the name of a file to send back
+    - `output_bytes`, `wall_s`: limits; `last`: no other request follows
+    - `header`: imports to keep loaded, `body`: the input with them blank, `settings`: the limits
+      of `_inside/frontend.py`
+    - `replay`: a compiled file to replay, instead of a run
+
+    The answer is a frame: 4 bytes of length, JSON (`code`, `signal`, `stdout`, `stderr`, `full`,
+    `late`, `rss`, `cpu_s`), and the returned file's bytes.
 
     Args:
         program: path of a binary to run; empty for the wheel's library.
@@ -78,19 +84,30 @@ class _Runs:
     def __init__(self, program: str) -> None:
         self.program = program
         self.number = 0
-        self.headers: dict[str, str] = {}
+        self.headers: dict[str, frontend.Loaded | None] = {}
         self.spare: _Child | None = None
 
     def answer(self, request: dict[str, Any]) -> None:
-        header = request.get("header")
-        if header and not self.program:
-            if header not in self.headers and len(self.headers) < _MAX_HEADERS:
-                self.headers[header] = self._save(header, request)
-            if saved := self.headers.get(header):
-                request["arguments"] = [f"--incr-load={saved}", *request["arguments"]]
+        if self._has_loaded(request):
+            request["input"] = request["body"]
+        else:
+            request["header"] = None
         child, report = self._run(request)
         _answer((report, _returned(child, request)))
         _remove(child.folder)
+
+    def _has_loaded(self, request: dict[str, Any]) -> bool:
+        """Returns whether the imports of a request are loaded in this process."""
+        header = request.get("header")
+        if self.program or header is None:
+            return False
+        if header not in self.headers:
+            if len(self.headers) >= _MAX_HEADERS:
+                return False
+            path = request["environment"]["LEAN_PATH"]
+            self.headers[header] = frontend.load_header(_LIBRARY[0], header, path)
+            self.discard()  # it was forked before
+        return self.headers[header] is not None
 
     def discard(self) -> None:
         """Ends the fork that waits."""
@@ -103,23 +120,14 @@ class _Runs:
                 os.close(descriptor)
             _remove(spare.folder)
 
-    def _save(self, header: str, request: dict[str, Any]) -> str:
-        """Returns a file with the state after a header's imports; empty if Lean makes none.
-
-        It is made from the header alone, by a run of its own.
-        """
-        path = f"{os.getcwd()}/header{len(self.headers)}"
-        arguments = [*request["options"], f"--incr-header-save={path}", "--stdin"]
-        saving = {**request, "input": header, "arguments": arguments, "last": True}
-        child, report = self._run(saving)
-        _remove(child.folder)
-        return path if report["code"] == 0 and os.path.isfile(path) else ""
-
     def _run(self, request: dict[str, Any]) -> tuple[_Child, dict[str, Any]]:
         blobs = request.get("blobs") or {}
         orders = {
             "arguments": request["arguments"],
             "environment": request["environment"],
+            "header": request.get("header"),
+            "returns": request.get("returns") or "",
+            "settings": request.get("settings"),
             "replay": request.get("replay") or "",
             "hold": bool(blobs),
         }
@@ -156,26 +164,36 @@ class _Runs:
                 for kept, descriptor in enumerate((text[0], out[1], err[1])):
                     os.dup2(descriptor, kept)
                 os.closerange(3, 256)
-                _become(self.program, folder, orders)
+                self._become(folder, orders)
             finally:
                 os._exit(126)
         for descriptor in (text[0], out[1], err[1]):
             os.close(descriptor)
         return _Child(process, folder, orders, text[1], out[0], err[0])
 
+    def _become(self, folder: str, orders: dict[str, Any]) -> None:
+        os.chdir(folder)
+        here = os.getcwd()
+        for name, value in orders["environment"].items():
+            os.environ[name] = value.replace("{folder}", here)
+        while orders["hold"] and os.read(0, _CHUNK):
+            continue  # until its files are there
+        if self.program:
+            os.execv(self.program, [self.program, *orders["arguments"]])
+        if orders["replay"]:
+            os._exit(replay.replay_file(_LIBRARY[0], orders["replay"]))
+        loaded = self.headers[orders["header"]] if orders["header"] is not None else None
+        if loaded is None:
+            os._exit(elpi.call_main(_LIBRARY[0], orders["arguments"]))
+        settings, olean = orders["settings"], orders["returns"]
+        os._exit(frontend.elaborate(_LIBRARY[0], loaded, _read_text, olean, settings))
 
-def _become(program: str, folder: str, orders: dict[str, Any]) -> None:
-    os.chdir(folder)
-    here = os.getcwd()
-    for name, value in orders["environment"].items():
-        os.environ[name] = value.replace("{folder}", here)
-    while orders["hold"] and os.read(0, _CHUNK):
-        continue  # until its files are there
-    if program:
-        os.execv(program, [program, *orders["arguments"]])
-    if orders["replay"]:
-        os._exit(replay.replay_file(_LIBRARY[0], orders["replay"]))
-    os._exit(elpi.call_main(_LIBRARY[0], orders["arguments"]))
+
+def _read_text() -> str:
+    text = bytearray()
+    while piece := os.read(0, _CHUNK):
+        text += piece
+    return text.decode("utf-8", "replace")
 
 
 def _returned(child: _Child, request: dict[str, Any]) -> bytes:
