@@ -12,6 +12,7 @@ from rewardkit.verifiers.lean.audit import Module, audit
 from rewardkit.verifiers.lean.backends import Backend, Check
 from rewardkit.verifiers.lean.ban import find_banned, library_tactics
 from rewardkit.verifiers.lean.messages import Message, classify, unknown_name
+from rewardkit.verifiers.lean.official import may_be_official
 from rewardkit.verifiers.lean.olean import OleanError
 from rewardkit.verifiers.lean.printed import judge_printed
 from rewardkit.verifiers.lean.source import (
@@ -29,6 +30,7 @@ _PLAIN_NAME = re.compile(r"[^\W\d][\w'!?]*(?:\.[^\W\d][\w'!?]*)*")
 _AXIOMS = re.compile(
     r"^'(.+)' (?:depends on axioms: \[(.*)\]|does not depend on any axioms)$", re.S
 )
+_NAMESPACE = re.compile(r"(?<![\w.])namespace\s+(\S+)")
 _MAX_GOAL_CHARS = 2000
 _LIMITS = {
     "timeout": Outcome.TIMEOUT,
@@ -173,8 +175,8 @@ class Checker:
         if missing and needs:
             raise LibraryMissingError(f"{missing[0]} needs Lean's own library")
         unknown = unknown_name(message) if self.backend.core else ""
-        if unknown and not _is_own(unknown, statement, file):
-            # Lean's own library may well have it: nothing is known about the proof.
+        if unknown and may_be_official(unknown) and not _is_own(unknown, statement, file):
+            # A toolchain may well have it: nothing is known about the proof.
             raise LibraryMissingError(f"{unknown} is not here")
         place = file.place(message.line, message.column)
         evidence: dict[str, object] = {"error": message.text[:_MAX_GOAL_CHARS]}
@@ -254,6 +256,7 @@ def _full_name(module: Module, statement: Statement) -> str:
 def _is_own(name: str, statement: Statement, file: Assembled) -> bool:
     """Returns whether an unknown name belongs to what the statement or the submission declares."""
     own = {*declared_names(file.code.bare), *statement.declared, statement.name}
+    own.update(_NAMESPACE.findall(file.code.bare))
     parts = name.split(".")
     return any(".".join(parts[:count]) in own for count in range(1, len(parts) + 1))
 

@@ -77,6 +77,7 @@ class PooledLean:
     """
 
     sandbox: Sandbox
+    _idle: list[Worker]
 
     def close(self) -> None:
         """Ends the workers and the fork server. A later check starts others."""
@@ -97,7 +98,7 @@ class PooledLean:
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self._owner = os.getpid()
-        self._idle: list[Worker] = []
+        self._idle = []
         self._load = Load()
 
     def _start(self, kind: str) -> Worker:

@@ -76,14 +76,14 @@ class TacticProof:
     def _judge(self, before: TacticState, after: TacticState) -> TacticState:
         verdict = self.verifier.verify(after.text, self.reference)
         outcome = str(verdict.evidence["outcome"])
-        told = {"outcome": outcome, "detail": verdict.detail}
+        before = replace(before, outcome=outcome, detail=verdict.detail)
+        after = replace(after, outcome=outcome, detail=verdict.detail)
         if verdict.passed:
-            return replace(after, status="proved", **told)
+            return replace(after, status="proved")
         # At the beginning of the block stands what the whole proof leaves open; elsewhere, what a
         # step of it left open inside.
         whole = verdict.evidence.get("position") == 0
         goals = verdict.evidence.get("goals")
         if outcome == Outcome.UNSOLVED_GOALS and whole and isinstance(goals, list):
-            return replace(after, goals=tuple(map(str, goals)), **told)
-        status: Literal["failed", "undecided"] = "undecided" if verdict.abstained else "failed"
-        return replace(before, status=status, **told)
+            return replace(after, goals=tuple(map(str, goals)))
+        return replace(before, status="undecided" if verdict.abstained else "failed")

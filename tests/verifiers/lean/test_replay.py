@@ -14,7 +14,8 @@ from rewardkit.verifiers.lean.backends import LostError
 WRONG = {"statement": "theorem wrong : 1 = 2 := by sorry\n"}
 KERNEL_OFF = "set_option debug.skipKernelTC true in\ntheorem wrong : 1 = 2 := by decide +kernel\n"
 HONEST = {
-    "structures": "structure S (α : Type) where\n  x : α\n  y : Bool\ntheorem t : (S.mk 1 true).x = 1 := rfl",
+    "structures": "structure S (α : Type) where\n  x : α\n  y : Bool\n"
+    "theorem t : (S.mk 1 true).x = 1 := rfl",
     "recursion": "def f : Nat → Nat\n  | 0 => 0\n  | n + 1 => f n + 1\ntheorem t : f 3 = 3 := rfl",
     "families": "inductive V (α : Type) : Nat → Type where\n  | nil : V α 0\n"
     "  | cons : α → V α n → V α (n + 1)\ntheorem t (a : V Nat 0) : a = a := rfl",
@@ -23,7 +24,12 @@ HONEST = {
     "theorem t (x : A) : x = x := rfl",
     "universes": "theorem t {α : Type u} (a : α) : a = a := rfl",
     "axioms": "theorem t (p q : Prop) (h : p ↔ q) : p = q := propext h",
-    "depth": "theorem t : " + "True ∧ " * 150 + "True := " + "⟨trivial, " * 150 + "trivial" + "⟩" * 150,
+    "depth": "theorem t : "
+    + "True ∧ " * 150
+    + "True := "
+    + "⟨trivial, " * 150
+    + "trivial"
+    + "⟩" * 150,
 }
 
 
@@ -73,7 +79,10 @@ def test_a_compiled_file_that_was_edited_is_refused(lean):
     file = forged(compiled(lean, text))
     given = compiled(lean, WRONG["statement"])
     audited = audit(
-        Module.read(given), Module.read(file), "wrong", lambda names: dict.fromkeys(names, frozenset())
+        Module.read(given),
+        Module.read(file),
+        "wrong",
+        lambda names: dict.fromkeys(names, frozenset()),
     )
     assert audited.outcome is Outcome.PROVED  # the audit believes the file
     assert lean.replay(file, given).ended == "refused"

@@ -85,10 +85,11 @@ def test_what_needs_leans_own_library_is_an_abstention(verifier):
 @pytest.mark.parametrize(
     "proof",
     [
-        "by exact Nat.a_lemma_that_is_elsewhere n",
-        "by rw [some_global_lemma]",
-        "fun (h : n = n) => h.a_lemma_by_its_dot",
-        "open Elsewhere in\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl",
+        "by exact Nat.gcd_comm n 0",
+        "by exact Int.zero_add n",
+        "by rw [mul_left_comm]",
+        "by have h : n = n ∧ n = n := ⟨rfl, rfl⟩; exact h.left_comm",
+        "open Finset in\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl",
     ],
 )
 def test_a_name_that_the_core_library_lacks_is_an_abstention(verifier, proof):
@@ -109,6 +110,14 @@ def test_a_module_that_the_statement_does_without_is_wrong(verifier):
 def test_a_module_is_asked_for_by_a_plain_name(verifier):
     text = "import «..».elsewhere\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl"
     assert verifier.verify(text, SUM).evidence["outcome"] == "forbidden"
+
+
+@pytest.mark.parametrize("name", ["Nat.add_comm_of_everything n", "hx", "h.nonsense"])
+def test_a_name_that_nobody_has_is_wrong(verifier, name):
+    proof = f"by\n  have h : n = n ∧ n = n := ⟨rfl, rfl⟩\n  exact {name}"
+    verdict = verifier.verify(proof, SUM)
+    assert verdict.score == 0.0
+    assert verdict.evidence["outcome"] == "unknown_identifier"
 
 
 def test_an_unknown_name_of_the_submissions_own_is_wrong(verifier):

@@ -79,7 +79,7 @@ def elaborate(
         failed = runtime.call("l_Lean_MessageLog_hasErrors", log) & 1
         for message in runtime.items(runtime.call("l_Lean_MessageLog_toList", log)):
             json = runtime.call("l_Lean_Message_toJson", message, flag=0)
-            print(runtime.text(runtime.call("l_Lean_Json_compress", json)))
+            sys.stdout.write(runtime.text(runtime.call("l_Lean_Json_compress", json)) + "\n")
         sys.stdout.flush()
         if olean and not failed:
             runtime.attempt("l_Lean_writeModule", environment, runtime.string(olean), flag=0)

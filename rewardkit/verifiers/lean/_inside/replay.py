@@ -7,6 +7,7 @@ library is imported: the sandbox's fork server loads this file by path.
 
 import ctypes
 import json
+import sys
 import threading
 
 from rewardkit.verifiers.lean._inside.runtime import RefusedError, Runtime, box, byte, field, word
@@ -35,7 +36,8 @@ def replay_file(lean: ctypes.CDLL, name: str) -> int:
     thread = threading.Thread(target=_guarded, args=(lean, name, answer))
     thread.start()
     thread.join()
-    print(json.dumps(answer), flush=True)
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
     return 0
 
 

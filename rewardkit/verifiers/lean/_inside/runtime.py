@@ -4,7 +4,6 @@ Only the standard library is imported, because the sandbox's fork server loads t
 """
 
 import ctypes
-import os
 from collections.abc import Iterator
 
 __all__ = ["RefusedError", "Runtime", "box", "byte", "field", "word"]
