@@ -10,15 +10,14 @@ from rewardkit.verifiers.formal.outcome import Finding, Outcome
 from rewardkit.verifiers.lean import steps as tactic_steps
 from rewardkit.verifiers.lean.audit import Module, audit
 from rewardkit.verifiers.lean.backends import Backend, Check
-from rewardkit.verifiers.lean.ban import find_banned, library_tactics
-from rewardkit.verifiers.lean.messages import Message, classify, unknown_name
-from rewardkit.verifiers.lean.official import may_be_official
+from rewardkit.verifiers.lean.ban import find_banned
+from rewardkit.verifiers.lean.messages import Message, classify
 from rewardkit.verifiers.lean.olean import OleanError
 from rewardkit.verifiers.lean.printed import judge_printed
+from rewardkit.verifiers.lean.refusal import LibraryMissingError, refusal
 from rewardkit.verifiers.lean.source import (
     Assembled,
     Statement,
-    declared_names,
     reference_file,
 )
 
@@ -30,7 +29,6 @@ _PLAIN_NAME = re.compile(r"[^\W\d][\w'!?]*(?:\.[^\W\d][\w'!?]*)*")
 _AXIOMS = re.compile(
     r"^'(.+)' (?:depends on axioms: \[(.*)\]|does not depend on any axioms)$", re.S
 )
-_NAMESPACE = re.compile(r"(?<![\w.])namespace\s+(\S+)")
 _MAX_GOAL_CHARS = 2000
 _LIMITS = {
     "timeout": Outcome.TIMEOUT,
@@ -39,10 +37,6 @@ _LIMITS = {
     "crash": Outcome.CRASH,
     "refused": Outcome.REPLAY_REFUSED,
 }
-
-
-class LibraryMissingError(Exception):
-    """The question needs Lean's own library, which is not here."""
 
 
 @dataclass
@@ -126,7 +120,7 @@ class Checker:
             return Finding(_LIMITS[ran.ended], ran.detail)
         wrong = classify(list(ran.messages))
         if wrong is not None:
-            return self._refused(statement, file, *wrong)
+            return refusal(statement, file, *wrong, core=self.backend.core)
         if self.tier == "fast":
             if any(message.says_sorry for message in ran.messages):
                 return Finding(Outcome.SORRY, "a declaration uses sorry")
@@ -166,27 +160,6 @@ class Checker:
         said = f"{self.backend.replays}: {replay.detail or replay.ended}"
         evidence["error"] = said[:_MAX_GOAL_CHARS]
         return Finding(_LIMITS[replay.ended], " ".join(said.split())[:300], evidence)
-
-    def _refused(
-        self, statement: Statement, file: Assembled, outcome: Outcome, message: Message
-    ) -> Finding:
-        missing = library_tactics(file.code) if self.backend.core else []
-        needs = outcome in (Outcome.UNKNOWN_IDENTIFIER, Outcome.SYNTAX, Outcome.UNSOLVED_GOALS)
-        if missing and needs:
-            raise LibraryMissingError(f"{missing[0]} needs Lean's own library")
-        unknown = unknown_name(message) if self.backend.core else ""
-        if unknown and may_be_official(unknown) and not _is_own(unknown, statement, file):
-            # A toolchain may well have it: nothing is known about the proof.
-            raise LibraryMissingError(f"{unknown} is not here")
-        place = file.place(message.line, message.column)
-        evidence: dict[str, object] = {"error": message.text[:_MAX_GOAL_CHARS]}
-        if place is not None:
-            evidence["position"] = place
-        if outcome is Outcome.UNSOLVED_GOALS:
-            goals = message.text.removeprefix("unsolved goals").strip()
-            evidence["goals"] = [g.strip()[:_MAX_GOAL_CHARS] for g in goals.split("\n\n")][:20]
-        line = message.text.split("\n")[0][:200]
-        return Finding(outcome, line, evidence)  # type: ignore[arg-type]
 
     def _statement(self, statement: Statement) -> Module | tuple[str, ...]:
         with self._lock:
@@ -251,14 +224,6 @@ def _full_name(module: Module, statement: Statement) -> str:
         if len(nested) == 1:
             return nested[0]
     raise InvalidReferenceError(f"the compiled statement has no theorem {statement.name}")
-
-
-def _is_own(name: str, statement: Statement, file: Assembled) -> bool:
-    """Returns whether an unknown name belongs to what the statement or the submission declares."""
-    own = {*declared_names(file.code.bare), *statement.declared, statement.name}
-    own.update(_NAMESPACE.findall(file.code.bare))
-    parts = name.split(".")
-    return any(".".join(parts[:count]) in own for count in range(1, len(parts) + 1))
 
 
 def _own_errors(messages: tuple[Message, ...], file: Assembled) -> list[tuple[int, Message]]:

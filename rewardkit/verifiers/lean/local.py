@@ -34,7 +34,10 @@ from rewardkit.verifiers.lean.toolchain import Toolchain, find_toolchain
 __all__ = ["LocalLean"]
 
 _INSIDE = "rewardkit.verifiers.lean._inside."
-_MODULES = tuple(_INSIDE + name for name in ("elpi", "runtime", "replay", "frontend", "worker"))
+_MODULES = (
+    "rewardkit.verifiers.formal._inside.frames",
+    *(_INSIDE + name for name in ("elpi", "runtime", "replay", "frontend", "child", "worker")),
+)
 _MEBIBYTE = 1 << 20
 _ATTEMPTS = 3
 _MAX_OLEAN_BYTES = 256 << 20

@@ -17,6 +17,7 @@ from rewardkit.verifiers.lean.source import split_imports
 __all__ = ["ReplLean", "read_answer"]
 
 _BRIDGE = "rewardkit.verifiers.lean._inside.bridge"
+_MODULES = ("rewardkit.verifiers.formal._inside.frames", _BRIDGE)
 _ATTEMPTS = 2
 _MAX_BYTES = 64 << 20
 
@@ -70,7 +71,7 @@ class ReplLean(PooledLean):
         self.memory_bytes = memory_bytes
         self.max_uses = max_uses
         shown = tuple(dict.fromkeys(p for p in (*binds, project) if p))
-        self.sandbox = Sandbox(isolation=isolation, modules=(_BRIDGE,), binds=shown, spare=1)
+        self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, binds=shown, spare=1)
         self._reset()
 
     compiles = False

@@ -13,6 +13,7 @@ from rewardkit.verifiers.formal.base import FormalVerifier
 from rewardkit.verifiers.formal.extract import extract_proof
 from rewardkit.verifiers.formal.outcome import Finding, Outcome
 from rewardkit.verifiers.formal.tool import LostError, Ran, Tool
+from rewardkit.verifiers.rocq.printed import rename_bound
 from rewardkit.verifiers.rocq.statement import Statement, assemble, find_banned, read_statement
 
 __all__ = ["RocqVerifier"]
@@ -24,7 +25,6 @@ _CLOSED = "Closed under the global context"
 _PLACE = re.compile(r'^File "[^"]*", line (\d+), characters (\d+)-(\d+):$', re.MULTILINE)
 _ERROR = re.compile(r"^Error:\s*(.*)", re.MULTILINE | re.DOTALL)
 _AXIOM = re.compile(r"^([^\s:]+)(?=\s*(?::|\s+is |$))", re.MULTILINE)
-_BINDER = re.compile(r"(?:forall|fun|exists|fix|let)\s+([\w' ]+?)\s*:|\(([\w' ]+?) :")
 _LISTED = re.compile(
     r"(?<![\w.'])(Definition|Parameter|Variant|Inductive|CoInductive|Record|Module)\s+(?!Type\b)([\w']+)"
 )
@@ -154,7 +154,9 @@ class RocqVerifier(FormalVerifier):
 
     def _judge(self, given: str, printed: str, target: str) -> Finding:
         shown, _, assumptions = printed.rpartition(_mark("assumptions"))
-        if not shown or _rename(shown) != _rename(given.rpartition(_mark("assumptions"))[0]):
+        if not shown or rename_bound(shown) != rename_bound(
+            given.rpartition(_mark("assumptions"))[0]
+        ):
             return Finding(
                 Outcome.STATEMENT_CHANGED, "the statement or a definition before it differs"
             )
@@ -250,18 +252,6 @@ def _questions(statement: Statement, names: tuple[str, ...]) -> list[str]:
 
 def _mark(what: str) -> str:
     return f"rewardkit-{what}"
-
-
-def _rename(printed: str) -> str:
-    """Returns a printed term whose bound variables are numbered in order of their appearance."""
-    bound = {name for group in _BINDER.findall(printed) for part in group for name in part.split()}
-    numbers: dict[str, str] = {}
-
-    def number(found: re.Match[str]) -> str:
-        name = found[0]
-        return numbers.setdefault(name, f"?{len(numbers)}") if name in bound else name
-
-    return re.sub(r"[\w'.]+", number, printed)
 
 
 def _names(assumptions: str) -> list[str]:

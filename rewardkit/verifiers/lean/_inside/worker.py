@@ -11,18 +11,15 @@ import contextlib
 import ctypes
 import json
 import os
-import select
 import signal
-import time
-from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.verifiers.formal._inside.frames import read_frame, write_frame
 from rewardkit.verifiers.lean._inside import elpi, frontend, replay
+from rewardkit.verifiers.lean._inside.child import Child, feed, watch
 
 __all__ = ["rehearse_in_sandbox", "serve"]
 
-_READ, _WRITE = 3, 4
-_MAX_REQUEST_BYTES = 64 << 20
 _CHUNK = 1 << 16
 _MAX_HEADERS = 8
 _FOLDER = elpi.find_elpi()
@@ -33,20 +30,6 @@ def rehearse_in_sandbox() -> None:
     """Maps the library into a sandbox that waits for its job."""
     if _FOLDER and not _LIBRARY:
         _LIBRARY.append(elpi.load(_FOLDER))
-
-
-@dataclass(slots=True)
-class _Child:
-    """A fork that waits for the file's text."""
-
-    process: int
-    folder: str
-    orders: dict[str, Any]
-    """What it was started for; see `_Runs._run`."""
-    text: int
-    """Where it reads the text."""
-    out: int
-    err: int
 
 
 def serve(program: str) -> int:
@@ -72,8 +55,8 @@ def serve(program: str) -> int:
         rehearse_in_sandbox()
         elpi.start(_LIBRARY[0])
     runs = _Runs(program)
-    while (request := _receive()) is not None:
-        runs.answer(request)
+    while (request := read_frame()) is not None:
+        runs.answer(json.loads(request))
     runs.discard()
     return 0
 
@@ -85,7 +68,7 @@ class _Runs:
         self.program = program
         self.number = 0
         self.headers: dict[str, frontend.Loaded | None] = {}
-        self.spare: _Child | None = None
+        self.spare: Child | None = None
 
     def answer(self, request: dict[str, Any]) -> None:
         if self._has_loaded(request):
@@ -93,7 +76,8 @@ class _Runs:
         else:
             request["header"] = None
         child, report = self._run(request)
-        _answer((report, _returned(child, request)))
+        head = json.dumps(report).encode()
+        write_frame(len(head).to_bytes(4, "little"), head, _returned(child, request))
         _remove(child.folder)
 
     def _has_loaded(self, request: dict[str, Any]) -> bool:
@@ -120,7 +104,7 @@ class _Runs:
                 os.close(descriptor)
             _remove(spare.folder)
 
-    def _run(self, request: dict[str, Any]) -> tuple[_Child, dict[str, Any]]:
+    def _run(self, request: dict[str, Any]) -> tuple[Child, dict[str, Any]]:
         blobs = request.get("blobs") or {}
         orders = {
             "arguments": request["arguments"],
@@ -137,14 +121,14 @@ class _Runs:
                 file.write(base64.b64decode(blob))
         text = request.get("input", "").encode("utf-8", "replace")
         os.set_blocking(child.text, False)
-        rest = _feed(child.text, text)
+        rest = feed(child.text, text)
         if not rest:
             os.close(child.text)  # it begins before the next one is made
         if not request.get("last"):
             self.spare = self._fork(orders)
-        return child, _watch(child, rest, request)
+        return child, watch(child, rest, request)
 
-    def _take(self, orders: dict[str, Any]) -> _Child:
+    def _take(self, orders: dict[str, Any]) -> Child:
         if self.spare is not None:
             if self.spare.orders == orders and os.waitpid(self.spare.process, os.WNOHANG)[0] == 0:
                 child, self.spare = self.spare, None
@@ -152,7 +136,7 @@ class _Runs:
             self.discard()
         return self._fork(orders)
 
-    def _fork(self, orders: dict[str, Any]) -> _Child:
+    def _fork(self, orders: dict[str, Any]) -> Child:
         self.number += 1
         folder = f"job{self.number}"
         os.makedirs(folder)
@@ -169,7 +153,7 @@ class _Runs:
                 os._exit(126)
         for descriptor in (text[0], out[1], err[1]):
             os.close(descriptor)
-        return _Child(process, folder, orders, text[1], out[0], err[0])
+        return Child(process, folder, orders, text[1], out[0], err[0])
 
     def _become(self, folder: str, orders: dict[str, Any]) -> None:
         os.chdir(folder)
@@ -196,69 +180,13 @@ def _read_text() -> str:
     return text.decode("utf-8", "replace")
 
 
-def _returned(child: _Child, request: dict[str, Any]) -> bytes:
+def _returned(child: Child, request: dict[str, Any]) -> bytes:
     if not request.get("returns"):
         return b""
     try:
         with open(f"{child.folder}/{request['returns']}", "rb") as file:
             return file.read()
     except OSError:
-        return b""
-
-
-def _watch(child: _Child, text: bytes, request: dict[str, Any]) -> dict[str, Any]:
-    """Gives a fork the rest of its text, and returns how it ended."""
-    deadline = time.monotonic() + float(request["wall_s"])
-    poller = select.poll()
-    captured: dict[int, bytearray] = {child.out: bytearray(), child.err: bytearray()}
-    for descriptor in captured:
-        poller.register(descriptor, select.POLLIN)
-    waiting = {*captured}
-    if text:
-        poller.register(child.text, select.POLLOUT)
-        waiting.add(child.text)
-    full = late = False
-    while waiting and not (full or late):
-        left = deadline - time.monotonic()
-        late = left <= 0
-        for descriptor, _event in poller.poll(max(0, int(left * 1000) + 1)) if not late else ():
-            if descriptor == child.text:
-                text = _feed(descriptor, text)
-                over = not text
-            else:
-                data = os.read(descriptor, _CHUNK)
-                captured[descriptor] += data
-                full = full or sum(map(len, captured.values())) > request["output_bytes"]
-                over = not data
-            if over:
-                waiting.discard(descriptor)
-                poller.unregister(descriptor)
-                os.close(descriptor)
-    if full or late:
-        os.killpg(child.process, signal.SIGKILL)
-    _, status, usage = os.wait4(child.process, 0)
-    for descriptor in waiting:
-        os.close(descriptor)
-    limit = int(request["output_bytes"])
-    return {
-        "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
-        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
-        "stdout": bytes(captured[child.out][:limit]).decode("utf-8", "replace"),
-        "stderr": bytes(captured[child.err][:limit]).decode("utf-8", "replace"),
-        "full": full,
-        "late": late,
-        "rss": usage.ru_maxrss << 10,
-        "cpu_s": usage.ru_utime + usage.ru_stime,
-    }
-
-
-def _feed(descriptor: int, text: bytes) -> bytes:
-    """Returns what of a text is left after one write; nothing if nobody reads it any more."""
-    try:
-        return text[os.write(descriptor, text) :] if text else b""
-    except BlockingIOError:
-        return text
-    except BrokenPipeError:
         return b""
 
 
@@ -270,34 +198,3 @@ def _remove(folder: str) -> None:
             path = f"{place}/{name}"
             os.unlink(path) if os.path.islink(path) else os.rmdir(path)
     os.rmdir(folder)
-
-
-def _receive() -> dict[str, Any] | None:
-    head = _read_exactly(4)
-    size = int.from_bytes(head, "little")
-    if len(head) < 4 or size > _MAX_REQUEST_BYTES:
-        return None
-    request: dict[str, Any] = json.loads(_read_exactly(size))
-    return request
-
-
-def _read_exactly(count: int) -> bytes:
-    data = bytearray()
-    while len(data) < count:
-        piece = os.read(_READ, count - len(data))
-        if not piece:
-            break
-        data += piece
-    return bytes(data)
-
-
-def _answer(answer: tuple[dict[str, Any], bytes]) -> None:
-    head = json.dumps(answer[0]).encode()
-    frame = len(head).to_bytes(4, "little") + head + answer[1]
-    _write_all(_WRITE, len(frame).to_bytes(4, "little") + frame)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
