@@ -9,6 +9,7 @@ Only the standard library is imported, because the sandbox's fork server loads t
 import base64
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -54,6 +55,9 @@ def serve(program: str) -> int:
     if not program:
         rehearse_in_sandbox()
         elpi.start(_LIBRARY[0])
+    # A collection in a fork would copy every page that Python has.
+    gc.disable()
+    gc.freeze()
     runs = _Runs(program)
     while (request := read_frame()) is not None:
         runs.answer(json.loads(request))
