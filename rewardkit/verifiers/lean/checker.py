@@ -11,6 +11,7 @@ from rewardkit.verifiers.lean import steps as tactic_steps
 from rewardkit.verifiers.lean.audit import Module, audit
 from rewardkit.verifiers.lean.backends import Backend, Check
 from rewardkit.verifiers.lean.ban import find_banned
+from rewardkit.verifiers.lean.cached import CachedDataError, TooLargeError, check_cached
 from rewardkit.verifiers.lean.messages import Message, classify
 from rewardkit.verifiers.lean.olean import OleanError
 from rewardkit.verifiers.lean.printed import judge_printed
@@ -135,6 +136,7 @@ class Checker:
             return Finding(Outcome.CRASH, "no error, and no compiled file")
         try:
             submission = Module.read(ran.olean)
+            check_cached(submission)
             name = _full_name(given, statement)
             imports = (*statement.imports, *file.imports)
             finding = audit(
@@ -144,6 +146,10 @@ class Checker:
                 lambda names: self._library_axioms(statement, imports, names),
                 self.allowed,
             )
+        except TooLargeError as large:
+            return Finding(Outcome.OUTPUT, f"the compiled file: {large}")
+        except CachedDataError as lie:
+            return Finding(Outcome.REPLAY_REFUSED, f"the compiled file was made by hand: {lie}")
         except (OleanError, RecursionError) as error:
             return Finding(Outcome.INFRA_ERROR, f"the compiled file cannot be read: {error}")
         return self._replayed(finding, ran.olean, given)

@@ -107,6 +107,21 @@ def test_only_a_late_file_beside_others_is_tried_once_more(kimina):
         assert [body["reuse"] for _, _, body in kimina[1]] == [True, False][:requests]
 
 
+def test_kiminas_own_client_and_models_agree_with_ours(kimina):
+    if sys.version_info < (3, 12):
+        pytest.skip("kimina-client's models need Python 3.12 where pydantic is new")
+    client = pytest.importorskip("kimina_client", reason="pip install kimina-client")
+    url, seen = kimina
+    snippet = client.Snippet(id="rewardkit", code=PROOF)
+    theirs = client.KiminaClient(api_url=url, api_key="k").api_check([snippet], timeout=60)
+    (result,) = theirs.results
+    assert result.analyze().status.value == "valid"
+    KiminaLean(url=url, api_key="k").check(PROOF)
+    (path, key, sent), (_, _, ours) = seen[-2:]
+    assert (path, key) == ("/api/check", "Bearer k")
+    assert client.CheckRequest.model_validate(ours) == client.CheckRequest.model_validate(sent)
+
+
 def test_a_server_that_is_not_there_is_an_abstention():
     backend = KiminaLean(url="http://127.0.0.1:9", retries=1)
     assert LeanVerifier(backend=backend).verify(PROOF, STATEMENT).abstained

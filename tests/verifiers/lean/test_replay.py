@@ -10,6 +10,7 @@ from rewardkit.verifiers.lean import LeanVerifier, LocalLean
 from rewardkit.verifiers.lean._inside import elpi
 from rewardkit.verifiers.lean.audit import Module, audit
 from rewardkit.verifiers.lean.backends import LostError
+from rewardkit.verifiers.lean.cached import CachedDataError, check_cached
 
 WRONG = {"statement": "theorem wrong : 1 = 2 := by sorry\n"}
 KERNEL_OFF = "set_option debug.skipKernelTC true in\ntheorem wrong : 1 = 2 := by decide +kernel\n"
@@ -86,6 +87,27 @@ def test_a_compiled_file_that_was_edited_is_refused(lean):
     )
     assert audited.outcome is Outcome.PROVED  # the audit believes the file
     assert lean.replay(file, given).ended == "refused"
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_what_lean_writes_about_its_expressions_is_true(lean, name):
+    check_cached(Module.read(compiled(lean, HONEST[name])))
+
+
+def test_the_whole_core_library_is_true_about_its_expressions(lean):
+    for path in Path(lean.toolchain.path[0]).rglob("*.olean"):
+        check_cached(Module.read(path.read_bytes()))
+
+
+@pytest.mark.parametrize("bit", [40, 41, 42, 43, 44, 50])
+def test_a_file_that_lies_about_an_expression_is_refused(lean, bit):
+    olean = bytearray(compiled(lean, "theorem wrong (a b : Nat) (h : a = b) : b = a := h.symm\n"))
+    module = Module.read(bytes(olean))
+    at = module.constants["wrong"].type_at
+    _, pointers, _ = module.file.shape(at)
+    olean[at + 8 + 8 * pointers + bit // 8] ^= 1 << bit % 8
+    with pytest.raises(CachedDataError):
+        check_cached(Module.read(bytes(olean)))
 
 
 @pytest.mark.parametrize("size", [0, 60, 200, 1000])
