@@ -160,7 +160,7 @@ def toolchain(lean, tmp_path, monkeypatch):
     This is a test of the protocol: both are wrappers of the wheel's library.
     """
 
-    def make(answer=""):
+    def make(answer="", compares="", tier="standard"):
         tmp_path.chmod(0o755)
         for folder in (tmp_path.parent, tmp_path.parent.parent):
             folder.chmod(0o755)
@@ -183,14 +183,18 @@ def toolchain(lean, tmp_path, monkeypatch):
             "lean = elpi.load(sys.argv[1])\nelpi.start(lean)\n"
             "replay.replay_file(lean, sys.argv[2])\n"
         )
-        for name, text in (("lean", LEAN), ("leanchecker", CHECKER)):
+        programs = [("lean", LEAN), ("leanchecker", CHECKER)]
+        if compares:
+            programs.append(("safe_verify", f"#!/bin/sh\n{compares}\n"))
+            monkeypatch.setenv("PATH", f"{binaries}:{os.environ['PATH']}")
+        for name, text in programs:
             for word, value in places.items():
                 text = text.replace(word, value)
             (binaries / name).write_text(text)
             (binaries / name).chmod(0o755)
         paths = [*lean.toolchain.path, *lean.toolchain.binds]
         monkeypatch.setenv("LEAN_PATH", ":".join(dict.fromkeys(paths)))
-        return LeanVerifier(lean=str(binaries / "lean"), timeout_s=20.0)
+        return LeanVerifier(lean=str(binaries / "lean"), timeout_s=20.0, tier=tier)
 
     return make
 
@@ -218,4 +222,28 @@ def test_the_protocol_of_leanchecker_fails_closed(toolchain, answer, outcome):
     with toolchain(answer) as verifier:
         verdict = verifier.verify("theorem t : True := trivial", "theorem t : True := sorry")
     assert not verdict.passed
+    assert verdict.evidence["outcome"] == outcome, verdict
+
+
+@pytest.mark.parametrize(
+    ("tier", "compares", "outcome"),
+    [
+        ("hostile", '[ -s "$1" ] && [ -s "$2" ] && [ -z "$3" ] && echo Finished.', "proved"),
+        (
+            "hostile",
+            "echo Found a problem in x with declaration t >&2; echo Finished.",
+            "replay_refused",
+        ),
+        (
+            "hostile",
+            "echo uncaught exception: t used disallowed axioms. >&2; exit 1",
+            "replay_refused",
+        ),
+        ("hostile", "exit 0", "infra_error"),
+        ("standard", "exit 1", "proved"),  # it runs where that is asked for
+    ],
+)
+def test_the_protocol_of_safe_verify(toolchain, tier, compares, outcome):
+    with toolchain(compares=compares, tier=tier) as verifier:
+        verdict = verifier.verify("theorem t : True := trivial", "theorem t : True := sorry")
     assert verdict.evidence["outcome"] == outcome, verdict
