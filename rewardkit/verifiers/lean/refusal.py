@@ -38,7 +38,9 @@ def refusal(
     if missing and needs:
         raise LibraryMissingError(f"{missing[0]} needs Lean's own library")
     unknown = unknown_name(message) if core else ""
-    if unknown and may_be_official(unknown) and not _is_own(unknown, statement, file):
+    # What the submission does not write is what Lean's elaborator itself looks up.
+    elsewhere = may_be_official(unknown) or unknown.rpartition(".")[2] not in file.code.bare
+    if unknown and elsewhere and not _is_own(unknown, statement, file):
         # A toolchain may well have it: nothing is known about the proof.
         raise LibraryMissingError(f"{unknown} is not here")
     place = file.place(message.line, message.column)

@@ -89,6 +89,8 @@ def test_what_needs_leans_own_library_is_an_abstention(verifier):
         "by exact Int.zero_add n",
         "by rw [mul_left_comm]",
         "by have h : n = n ∧ n = n := ⟨rfl, rfl⟩; exact h.left_comm",
+        "def f (n : Nat) : Nat := f (n + 1)\ndecreasing_by exact n\n"
+        "theorem s (n : Nat) : 0 + n = n + 0 := rfl",  # well-founded recursion needs the library
         "open Finset in\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl",
     ],
 )
