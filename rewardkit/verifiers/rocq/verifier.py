@@ -145,7 +145,7 @@ class RocqVerifier(FormalVerifier):
             return _refused(ran[0])
         if len(ran) < 2 or ran[1].code != 0:
             missing = ran[1].stderr if len(ran) > 1 else ""
-            if statement.name in missing or "not found" in missing:
+            if re.search(rf"{_MODULE}\.{re.escape(statement.name)}(?![\w'.])", missing):
                 return Finding(Outcome.TARGET_MISSING, f"no {statement.name} in the compiled file")
             return Finding(Outcome.STATEMENT_CHANGED, "a definition before the target is missing")
         if self.tier == "hostile" and (len(ran) < 3 or ran[2].code != 0):
