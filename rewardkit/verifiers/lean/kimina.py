@@ -12,6 +12,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.verifiers.lean.backends import Check, LostError, Replay
 from rewardkit.verifiers.lean.pool import Load, settle
 from rewardkit.verifiers.lean.repl import read_answer
+from rewardkit.verifiers.lean.source import split_imports
 
 __all__ = ["KiminaLean"]
 
@@ -82,7 +83,8 @@ class KiminaLean:
             "snippets": [{"id": "rewardkit", "code": text}],
             "timeout": int(self.timeout_s),
             "debug": False,
-            "reuse": not fresh,
+            # Without imports the server runs a file on top of what its REPL saw first.
+            "reuse": not fresh and bool(split_imports(text)[0]),
         }
         result = self._post(body)
         error = result.get("error")

@@ -89,6 +89,13 @@ def test_kimina_proves_and_refuses(kimina):
     assert verifier.verify(PROOF + "-- SLOW", STATEMENT).abstained
 
 
+def test_kimina_is_asked_for_a_fresh_repl_where_a_file_has_no_imports(kimina):
+    backend = KiminaLean(url=kimina[0])
+    for text, reuse in (("#check Nat", False), ("import Init\n#check Nat", True)):
+        backend.check(text)
+        assert kimina[1][-1][2]["reuse"] is reuse
+
+
 def test_kimina_counts_lines_behind_the_imports(kimina):
     verifier = LeanVerifier(backend=KiminaLean(url=kimina[0]))
     reference = {**STATEMENT, "header": "import Init\nimport Init.List\n"}
@@ -103,7 +110,7 @@ def test_only_a_late_file_beside_others_is_tried_once_more(kimina):
     for others, requests in ((0, 1), (1, 2)):
         kimina[1].clear()
         backend._load.add(others)
-        assert backend.check("-- HANG\n#check Nat").ended == "timeout"
+        assert backend.check("import Init\n-- HANG\n#check Nat").ended == "timeout"
         assert [body["reuse"] for _, _, body in kimina[1]] == [True, False][:requests]
 
 
