@@ -47,7 +47,7 @@ def serve(program: str) -> int:
     - `replay`: a compiled file to replay, instead of a run
 
     The answer is a frame: 4 bytes of length, JSON (`code`, `signal`, `stdout`, `stderr`, `full`,
-    `late`, `rss`, `cpu_s`), and the returned file's bytes.
+    `late`, `rss`), and the returned file's bytes.
 
     Args:
         program: path of a binary to run; empty for the wheel's library.
