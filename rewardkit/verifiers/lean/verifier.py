@@ -64,8 +64,9 @@ class LeanVerifier(FormalVerifier):
                 where there is none.
             path: folders with more compiled modules.
             tier: `fast` (no error and no hole), `standard` (statement, definitions and axioms are
-                read from the compiled file in another process), `hostile` (the same, each proof
-                in a sandbox of its own).
+                read from the compiled file in another process, and the kernel replays it where
+                there is a tool for that), `hostile` (the same, each proof and each replay in a
+                sandbox of its own, and SafeVerify where it is there).
             axioms: what a proof may rest on.
             timeout_s: processor seconds of a proof.
             memory_bytes: memory of a check.
