@@ -51,10 +51,10 @@ _HEADER = re.compile(r"(?:module|prelude|public|private|meta|import)\b")
 class LocalLean(PooledLean):
     """Runs the `lean` of a toolchain, or the wheel's, each file in a process of its own.
 
-    A worker is a sandbox with a process in which the wheel's Lean is initialised, and the imports of
-    its files are loaded; a file is checked by a fork of it. With a toolchain, the worker starts
-    `lean` ahead of its file. Replays have workers of their own. A worker ends after `max_uses` files, when it has grown past `max_rss_bytes`, and after
-    every file that ran into a limit.
+    A worker is a sandbox with a process in which the wheel's Lean and its files' imports are
+    loaded; a file is checked by a fork of it. With a toolchain it starts `lean` ahead of its file.
+    Replays have workers of their own. A worker ends after `max_uses` files, when it has grown past
+    `max_rss_bytes`, and after every file that ran into a limit.
     """
 
     def __init__(
