@@ -29,13 +29,17 @@ def selftest(
     from rich.console import Console
     from rich.text import Text
 
+    from rewardkit.errors import ConfigError
     from rewardkit.verifiers.catalog import make_verifier, parse_options
+    from rewardkit.verifiers.formal.base import FormalVerifier
     from rewardkit.verifiers.formal.selftest import read_suite, run_suite
 
     read_suite(system)
     console = Console()
     trials = []
     with make_verifier(system, **parse_options(system, option or [])) as verifier:
+        if not isinstance(verifier, FormalVerifier):
+            raise ConfigError(f"{system!r} checks no proofs")
         for trial in run_suite(system, verifier):
             trials.append(trial)
             kind = "honest" if trial.honest else "attack"
@@ -51,5 +55,9 @@ def selftest(
         f"{counted(len(honest), 'honest proof')} accepted",
         highlight=False,
     )
+    tools = sorted({str(trial.verdict.evidence.get("replay", "")) for trial in honest} - {""})
+    if system == "lean":
+        without = "none here: the scan refuses what only a replay could see"
+        console.print(f"kernel replay: {', '.join(tools) or without}", highlight=False)
     if not all(trial.sound for trial in trials):
         raise typer.Exit(EXIT_NOT_PASSED)

@@ -52,6 +52,13 @@ class FormalVerifier(Verifier):
         """
         return self._verify_text(completion_text(completion), reference)
 
+    def verify_unscanned(self, completion: Completion, reference: Json, /) -> Verdict | None:
+        """Returns the verdict without the scan of the text, as a test of what stands behind it.
+
+        None where nothing stands behind it: the checker has no kernel replay.
+        """
+        return None
+
     def verify_batch(
         self,
         completions: Sequence[Completion],

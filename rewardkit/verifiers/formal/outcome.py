@@ -29,6 +29,8 @@ class Outcome(StrEnum):
     """The proof rests on a hole."""
     BAD_AXIOM = "bad_axiom"
     """The proof rests on an axiom that is not allowed; `evidence["axioms"]` holds the names."""
+    REPLAY_REFUSED = "replay_refused"
+    """The compiled file holds what the kernel refuses when it checks it again."""
     FORBIDDEN = "forbidden"
     """A construct that could get round the checker; refused unread."""
     NO_PROOF = "no_proof"
@@ -55,6 +57,7 @@ _REASONS = {
     Outcome.TARGET_MISSING: Reason.NO_ANSWER,
     Outcome.SORRY: Reason.UNPROVED,
     Outcome.BAD_AXIOM: Reason.CHEATED,
+    Outcome.REPLAY_REFUSED: Reason.CHEATED,
     Outcome.FORBIDDEN: Reason.FORBIDDEN,
     Outcome.NO_PROOF: Reason.NO_ANSWER,
     Outcome.TIMEOUT: Reason.TIMEOUT,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit.errors import ConfigError
-from rewardkit.verdict import Verdict
-from rewardkit.verifier import Verifier
+from rewardkit.verdict import Json, Verdict
+from rewardkit.verifiers.formal.base import FormalVerifier
 
 __all__ = ["SYSTEMS", "Trial", "read_suite", "run_suite"]
 
@@ -37,7 +37,10 @@ class Trial:
 
 
 def read_suite(system: str) -> list[dict[str, str]]:
-    """Returns the rows of a suite: `name`, `kind` (attack or honest), `statement`, `submission`.
+    """Returns the rows of a suite: `name`, `kind`, `statement`, `submission` and `why`.
+
+    A kind is `honest`, `attack`, or `unscanned`: an attack that the scan of the text would refuse,
+    and that has to be refused without that scan.
 
     Raises:
         ConfigError: there is no suite for the system.
@@ -48,12 +51,20 @@ def read_suite(system: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
-def run_suite(system: str, verifier: Verifier) -> Iterator[Trial]:
+def run_suite(system: str, verifier: FormalVerifier) -> Iterator[Trial]:
     """Yields what a verifier makes of each row of its system's suite.
+
+    A row that is to be run without the scan is left out where nothing stands behind the scan.
 
     Raises:
         ConfigError: there is no suite for the system.
     """
     for row in read_suite(system):
-        verdict = verifier.verify(row["submission"], {"statement": row["statement"]})
-        yield Trial(row["name"], row["kind"] == "honest", row["why"], verdict)
+        reference: Json = {"statement": row["statement"]}
+        verdict: Verdict | None
+        if row["kind"] == "unscanned":
+            verdict = verifier.verify_unscanned(row["submission"], reference)
+        else:
+            verdict = verifier.verify(row["submission"], reference)
+        if verdict is not None:
+            yield Trial(row["name"], row["kind"] == "honest", row["why"], verdict)

@@ -11,7 +11,9 @@ from rewardkit.verifiers.formal.outcome import Finding, Outcome
 
 __all__ = ["LostError", "Ran", "Tool"]
 
-_COMMANDS = "rewardkit.verifiers.formal._inside.commands"
+_INSIDE = "rewardkit.verifiers.formal._inside."
+_COMMANDS = f"{_INSIDE}commands"
+_MODULES = (f"{_INSIDE}frames", _COMMANDS)
 _ATTEMPTS = 3
 _MEBIBYTE = 1 << 20
 _LIMITS = {
@@ -70,7 +72,7 @@ class Tool:
             raise ConfigError(f"memory_bytes is at least {128 * _MEBIBYTE}, not {memory_bytes!r}")
         self.timeout_s = timeout_s
         self.memory_bytes = memory_bytes
-        self.sandbox = Sandbox(isolation=isolation, modules=(_COMMANDS,), binds=binds, spare=1)
+        self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, binds=binds, spare=1)
 
     def run(self, files: dict[str, str], commands: list[list[str]]) -> list[Ran] | Finding:
         """Returns how each command ended, or the limit that ended them all.

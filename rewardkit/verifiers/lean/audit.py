@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rewardkit.verifiers.formal.outcome import Finding, Outcome
 from rewardkit.verifiers.lean.olean import Constant, Olean, OleanError, read_olean
 
-__all__ = ["ALLOWED", "Module", "audit"]
+__all__ = ["ALLOWED", "Module", "audit", "children"]
 
 ALLOWED = frozenset({"propext", "Classical.choice", "Quot.sound"})
 """The axioms of ordinary mathematics in Lean."""
@@ -51,7 +51,7 @@ class Module:
             if key in done:
                 stack.pop()
                 continue
-            waiting = [c for c in _children(self.file, here) if (c, levels) not in done]
+            waiting = [c for c in children(self.file, here) if (c, levels) not in done]
             if waiting:
                 stack.extend(waiting)
                 continue
@@ -81,7 +81,7 @@ class Module:
             parts.append(file.name(fields[0]).encode() + b"." + file.number(fields[1]).encode())
         elif tag == _MDATA:
             return self.digests[(fields[1], levels)]
-        parts.extend(self.digests[(child, levels)] for child in _children(file, at))
+        parts.extend(self.digests[(child, levels)] for child in children(file, at))
         body = b"".join(len(part).to_bytes(4, "little") + part for part in parts)
         return hashlib.blake2b(body, digest_size=20).digest()
 
@@ -118,7 +118,7 @@ class Module:
             tag = self.file.shape(at)[0]
             if tag in (_CONST, _PROJ):
                 found.add(self.file.name(self.file.fields(at)[0]))
-            stack.extend(_children(self.file, at))
+            stack.extend(children(self.file, at))
         return found
 
     def reach(self, roots: set[str]) -> tuple[set[str], set[str]]:
@@ -139,7 +139,12 @@ class Module:
         return own, other
 
 
-def _children(file: Olean, at: int) -> list[int]:
+def children(file: Olean, at: int) -> list[int]:
+    """Returns the places of an expression's parts.
+
+    Raises:
+        OleanError: no expression, or one that no constant may hold.
+    """
     tag, count, _ = file.shape(at)
     if at < 0 or tag > _PROJ:
         raise OleanError(f"no expression at {at}")
@@ -192,7 +197,11 @@ def _audit(
     changed = _difference(statement, submission, given, target)
     if changed:
         return Finding(Outcome.STATEMENT_CHANGED, f"{name}: {changed}", {"changed": [name]})
-    rests_on, _ = statement.reach(statement.used(_only_type(given)))
+    rests_on, imported = statement.reach(statement.used(_only_type(given)))
+    shadowed = sorted(imported & submission.constants.keys())
+    if shadowed:
+        text = f"{shadowed[0]} comes from an import in the statement, and from the file itself here"
+        return Finding(Outcome.STATEMENT_CHANGED, text, {"changed": [shadowed[0]]})
     for one in sorted(one for one in rests_on if not _HELPER.search(one)):
         mine = submission.constants.get(one)
         if mine is None:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from rewardkit.verifiers.lean.messages import Message
 
-__all__ = ["Backend", "Check", "LostError"]
+__all__ = ["Backend", "Check", "LostError", "Replay"]
 
 
 class LostError(Exception):
@@ -23,6 +23,17 @@ class Check:
     """The compiled file; empty where there was an error, or the backend gives none."""
     detail: str = ""
     seconds: float = 0.0
+    by_clock: bool = False
+    """The limit was one on the clock, which runs for other work, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What the kernel said when it checked every declaration of a compiled file again."""
+
+    ended: str
+    """`accepted`, `refused`, or what ended it: `timeout`, `memory`, `output`, `crash`."""
+    detail: str = ""
 
 
 class Backend(Protocol):
@@ -54,6 +65,26 @@ class Backend(Protocol):
         Raises:
             LostError: the engine broke, more than once.
             EngineMissingError: no engine, or no sandbox.
+        """
+        ...
+
+    @property
+    def replays(self) -> str:
+        """Names the tool that `replay` uses; empty where there is none."""
+        ...
+
+    def replay(self, olean: bytes, statement: bytes, *, fresh: bool = False) -> Replay:
+        """Returns what the kernel says to the declarations of a compiled file, all checked again.
+
+        It runs in a process that never runs a submission.
+
+        Args:
+            olean: the compiled submission.
+            statement: the compiled statement, for the tools that compare the two.
+            fresh: use a sandbox that has seen no other file.
+
+        Raises:
+            LostError: the tool broke, or is none that is known: nothing is known about the file.
         """
         ...
 

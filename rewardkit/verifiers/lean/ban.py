@@ -97,9 +97,21 @@ def _bad_macro(bare: str, code: Code) -> str:
         computed = _COMPUTED.search(body)
         if computed:
             return f"a computed macro ({computed[0]})"
-        if any(not arrow.startswith("`(") for arrow in _ARROW.findall(body)):
+        if any(not arrow.startswith("`(") for arrow in _ARROW.findall(_outside_quotations(body))):
             return "a computed macro"
     return ""
+
+
+def _outside_quotations(body: str) -> str:
+    """Returns a macro with the insides of its quotations blank: what they hold is not run."""
+    kept, at = [], 0
+    while (start := body.find("`(", at)) >= 0:
+        kept.append(body[at : start + 2])
+        at, depth = start + 2, 1
+        while at < len(body) and depth:
+            depth += (body[at] == "(") - (body[at] == ")")
+            at += 1
+    return "".join([*kept, body[at:]])
 
 
 def library_tactics(code: Code) -> list[str]:

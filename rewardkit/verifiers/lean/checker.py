@@ -10,11 +10,17 @@ from rewardkit.verifiers.formal.outcome import Finding, Outcome
 from rewardkit.verifiers.lean import steps as tactic_steps
 from rewardkit.verifiers.lean.audit import Module, audit
 from rewardkit.verifiers.lean.backends import Backend, Check
-from rewardkit.verifiers.lean.ban import find_banned, library_tactics
+from rewardkit.verifiers.lean.ban import find_banned
+from rewardkit.verifiers.lean.cached import CachedDataError, TooLargeError, check_cached
 from rewardkit.verifiers.lean.messages import Message, classify
 from rewardkit.verifiers.lean.olean import OleanError
 from rewardkit.verifiers.lean.printed import judge_printed
-from rewardkit.verifiers.lean.source import Assembled, Statement, reference_file
+from rewardkit.verifiers.lean.refusal import LibraryMissingError, refusal
+from rewardkit.verifiers.lean.source import (
+    Assembled,
+    Statement,
+    reference_file,
+)
 
 __all__ = ["Checker", "LibraryMissingError"]
 
@@ -30,11 +36,8 @@ _LIMITS = {
     "memory": Outcome.MEMORY,
     "output": Outcome.OUTPUT,
     "crash": Outcome.CRASH,
+    "refused": Outcome.REPLAY_REFUSED,
 }
-
-
-class LibraryMissingError(Exception):
-    """The question needs Lean's own library, which is not here."""
 
 
 @dataclass
@@ -48,18 +51,28 @@ class Checker:
     _statements: dict[str, Module | tuple[str, ...]] = field(default_factory=dict)
     _axioms: dict[str, dict[str, frozenset[str]]] = field(default_factory=dict)
 
-    def check(self, statement: Statement, file: Assembled) -> Finding:
+    def check(self, statement: Statement, file: Assembled, *, scan: bool = True) -> Finding:
         """Returns what is found out about a proof, its steps graded.
+
+        Args:
+            statement: what is to be proved.
+            file: the submission under the statement's header.
+            scan: refuse by their text the constructs that could get round the check.
 
         Raises:
             InvalidReferenceError: Lean refuses the statement.
             LostError: the engine broke.
         """
-        banned = find_banned(file.code)
+        banned = find_banned(file.code) if scan else ""
         if banned:
             return Finding(Outcome.FORBIDDEN, f"{banned} is not allowed", {"construct": banned})
         if not file.code.closed:
             return Finding(Outcome.SYNTAX, "a comment or string never ends")
+        odd = [one for one in file.imports if not _PLAIN_NAME.fullmatch(one)]
+        if odd:
+            # Lean makes a path of a module's name: «..» leads out of the search path.
+            text = f"import {odd[0]}"[:100]
+            return Finding(Outcome.FORBIDDEN, f"{text} is not allowed", {"construct": text})
         try:
             return self._check(statement, file)
         except LibraryMissingError as error:
@@ -69,8 +82,8 @@ class Checker:
                 return Finding(Outcome.BAD_AXIOM, text)
             return Finding(
                 Outcome.INFRA_ERROR,
-                f"{error}; this Lean has only rewardkit's core library: install a toolchain, "
-                "see https://lean-lang.org/install",
+                f"{error}; this Lean has only rewardkit's core library, a small part of Lean's: "
+                "install a toolchain, see https://lean-lang.org/install",
                 reason=Reason.ENGINE_MISSING,
             )
 
@@ -108,7 +121,7 @@ class Checker:
             return Finding(_LIMITS[ran.ended], ran.detail)
         wrong = classify(list(ran.messages))
         if wrong is not None:
-            return self._refused(file, *wrong)
+            return refusal(statement, file, *wrong, core=self.backend.core)
         if self.tier == "fast":
             if any(message.says_sorry for message in ran.messages):
                 return Finding(Outcome.SORRY, "a declaration uses sorry")
@@ -123,32 +136,36 @@ class Checker:
             return Finding(Outcome.CRASH, "no error, and no compiled file")
         try:
             submission = Module.read(ran.olean)
+            check_cached(submission)
             name = _full_name(given, statement)
             imports = (*statement.imports, *file.imports)
-            return audit(
+            finding = audit(
                 given,
                 submission,
                 name,
                 lambda names: self._library_axioms(statement, imports, names),
                 self.allowed,
             )
+        except TooLargeError as large:
+            return Finding(Outcome.OUTPUT, f"the compiled file: {large}")
+        except CachedDataError as lie:
+            return Finding(Outcome.REPLAY_REFUSED, f"the compiled file was made by hand: {lie}")
         except (OleanError, RecursionError) as error:
             return Finding(Outcome.INFRA_ERROR, f"the compiled file cannot be read: {error}")
+        return self._replayed(finding, ran.olean, given)
 
-    def _refused(self, file: Assembled, outcome: Outcome, message: Message) -> Finding:
-        missing = library_tactics(file.code) if self.backend.core else []
-        needs = outcome in (Outcome.UNKNOWN_IDENTIFIER, Outcome.SYNTAX, Outcome.UNSOLVED_GOALS)
-        if missing and needs:
-            raise LibraryMissingError(f"{missing[0]} needs Lean's own library")
-        place = file.place(message.line, message.column)
-        evidence: dict[str, object] = {"error": message.text[:_MAX_GOAL_CHARS]}
-        if place is not None:
-            evidence["position"] = place
-        if outcome is Outcome.UNSOLVED_GOALS:
-            goals = message.text.removeprefix("unsolved goals").strip()
-            evidence["goals"] = [g.strip()[:_MAX_GOAL_CHARS] for g in goals.split("\n\n")][:20]
-        line = message.text.split("\n")[0][:200]
-        return Finding(outcome, line, evidence)  # type: ignore[arg-type]
+    def _replayed(self, finding: Finding, olean: bytes, given: Module) -> Finding:
+        """Returns what remains of a finding after the kernel has checked the file once more."""
+        if finding.outcome is not Outcome.PROVED or not self.backend.replays:
+            return finding
+        fresh = self.tier == "hostile"
+        replay = self.backend.replay(olean, given.file.data, fresh=fresh)
+        evidence = {**finding.evidence, "replay": self.backend.replays}
+        if replay.ended == "accepted":
+            return replace(finding, evidence=evidence)
+        said = f"{self.backend.replays}: {replay.detail or replay.ended}"
+        evidence["error"] = said[:_MAX_GOAL_CHARS]
+        return Finding(_LIMITS[replay.ended], " ".join(said.split())[:300], evidence)
 
     def _statement(self, statement: Statement) -> Module | tuple[str, ...]:
         with self._lock:

@@ -4,12 +4,15 @@ import json
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from rewardkit.errors import ConfigError
-from rewardkit.verifiers.lean.backends import Check, LostError
+from rewardkit.verifiers.lean.backends import Check, LostError, Replay
+from rewardkit.verifiers.lean.pool import Load, settle
 from rewardkit.verifiers.lean.repl import read_answer
+from rewardkit.verifiers.lean.source import split_imports
 
 __all__ = ["KiminaLean"]
 
@@ -54,9 +57,11 @@ class KiminaLean:
         self.version = version
         self.timeout_s = timeout_s
         self.retries = retries
+        self._load = Load()
 
     compiles = False
     core = False
+    replays = ""
 
     @property
     def key(self) -> str:
@@ -66,25 +71,41 @@ class KiminaLean:
     def check(self, text: str, *, fresh: bool = False, compiled: bool = False) -> Check:
         """Returns what the server says about a file; arguments as `Backend.check`."""
         began = time.monotonic()
+        check = settle(self._load, lambda alone: self._ask(text, alone), fresh)
+        return replace(check, seconds=time.monotonic() - began)
+
+    def replay(self, olean: bytes, statement: bytes, *, fresh: bool = False) -> Replay:
+        """Raises: the server gives no compiled file to replay."""
+        raise LostError("a Kimina server replays nothing")
+
+    def _ask(self, text: str, fresh: bool) -> Check:
         body = {
             "snippets": [{"id": "rewardkit", "code": text}],
             "timeout": int(self.timeout_s),
             "debug": False,
-            "reuse": not fresh,
+            # Without imports the server runs a file on top of what its REPL saw first.
+            "reuse": not fresh and bool(split_imports(text)[0]),
         }
         result = self._post(body)
-        seconds = time.monotonic() - began
         error = result.get("error")
         if isinstance(error, str) and error:
             lowered = error.lower()
-            for word, ended in (("time", "timeout"), ("memory", "memory")):
-                if word in lowered:
-                    return Check((), ended, detail=error[:200], seconds=seconds)
+            # Imports that load slowly are the server's matter, not the proof's.
+            if "timed out" in lowered and "header" not in lowered:
+                return Check((), "timeout", detail=error[:200], by_clock=True)
+            if "memory" in lowered:
+                return Check((), "memory", detail=error[:200])
             raise LostError(f"the server says: {error[:200]}")
         response = result.get("response")
         if not isinstance(response, dict):
             raise LostError("the server gave no response for the file")
-        return Check(read_answer(response), seconds=seconds)
+        shift = _header_lines(text)
+        return Check(
+            tuple(
+                replace(one, line=one.line + shift, end_line=one.end_line + shift)
+                for one in read_answer(response)
+            )
+        )
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -111,6 +132,16 @@ class KiminaLean:
             except (OSError, ValueError) as error:
                 why = str(error)
         raise LostError(f"{self.url}: {why}")
+
+
+def _header_lines(text: str) -> int:
+    """Returns how many lines the server cuts off: it counts lines from behind the imports."""
+    count = 0
+    for line in text.splitlines():
+        if line.strip() and not line.strip().startswith("import "):
+            break
+        count += 1
+    return count
 
 
 def _only(data: object) -> dict[str, Any]:

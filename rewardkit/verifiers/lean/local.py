@@ -2,50 +2,59 @@
 
 import json
 import math
-import os
-import threading
+import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.errors import ConfigError
-from rewardkit.sandbox import Job, Limits, Sandbox, Session, Status
-from rewardkit.verifiers.lean.backends import Check, LostError
+from rewardkit.sandbox import Job, Limits, Sandbox
+from rewardkit.verifiers.formal.scan import LEAN, read_code
+from rewardkit.verifiers.lean.backends import Check, Replay
 from rewardkit.verifiers.lean.messages import read_messages
+from rewardkit.verifiers.lean.pool import (
+    PooledLean,
+    Worker,
+    limit_of,
+    repeat,
+    settle,
+    speaks_of_memory,
+)
+from rewardkit.verifiers.lean.replay import (
+    COMPARE,
+    KERNEL,
+    read_replay,
+    replay_files,
+    replay_name,
+    replay_tools,
+)
 from rewardkit.verifiers.lean.source import split_imports
 from rewardkit.verifiers.lean.toolchain import Toolchain, find_toolchain
 
 __all__ = ["LocalLean"]
 
 _INSIDE = "rewardkit.verifiers.lean._inside."
-_MODULES = (f"{_INSIDE}elpi", f"{_INSIDE}worker")
+_MODULES = (
+    "rewardkit.verifiers.formal._inside.frames",
+    *(_INSIDE + name for name in ("elpi", "runtime", "replay", "frontend", "child", "worker")),
+)
 _MEBIBYTE = 1 << 20
 _ATTEMPTS = 3
 _MAX_OLEAN_BYTES = 256 << 20
 _STACK_KB = 262144
 _MAIN = "RewardkitMain"
+_CHECK = "check"
+_HEADER = re.compile(r"(?:module|prelude|public|private|meta|import)\b")
+"""What begins a header that is more than plain imports."""
 
 
-@dataclass(slots=True)
-class _Worker:
-    session: Session
-    uses: int = 0
-
-
-@dataclass(slots=True)
-class _Idle:
-    """The warm workers that wait for work; never pickled."""
-
-    owner: int = field(default_factory=os.getpid)
-    workers: list[_Worker] = field(default_factory=list)
-
-
-class LocalLean:
+class LocalLean(PooledLean):
     """Runs the `lean` of a toolchain, or the wheel's, each file in a process of its own.
 
-    A worker is a sandbox with a process in which Lean is initialised; a file is checked by a fork
-    of it. A worker ends after `max_uses` files, when it has grown past `max_rss_bytes`, and after
-    every file that ran into a limit.
+    A worker is a sandbox with a process in which the wheel's Lean and its files' imports are
+    loaded; a file is checked by a fork of it. With a toolchain it starts `lean` ahead of its file.
+    Replays have workers of their own. A worker ends after `max_uses` files, when it has grown past
+    `max_rss_bytes`, and after every file that ran into a limit.
     """
 
     def __init__(
@@ -118,66 +127,72 @@ class LocalLean:
         """Names the toolchain and the library."""
         return self.toolchain.key
 
+    @property
+    def replays(self) -> str:
+        """Names the tool that `replay` uses; empty where the toolchain has none."""
+        return replay_name(self.toolchain)
+
     def check(self, text: str, *, fresh: bool = False, compiled: bool = False) -> Check:
         """Returns what Lean says about a file; arguments as `Backend.check`."""
         began = time.monotonic()
-        arguments = ["--json", f"-s{_STACK_KB}", f"-j{self.threads}"]
-        arguments += [f"-M{self.memory_bytes // _MEBIBYTE}"]
-        options = [*arguments]
+        settings = {
+            "stack_kb": _STACK_KB,
+            "threads": self.threads,
+            "memory_mb": self.memory_bytes // _MEBIBYTE,
+        }
+        arguments = ["--json", f"-s{_STACK_KB}", f"-j{self.threads}", f"-M{settings['memory_mb']}"]
         if compiled:
             arguments += ["-o", f"{_MAIN}.olean"]
+        header, body = split_imports(text)
         request = {
-            "files": {f"{_MAIN}.lean": text},
-            "arguments": [*arguments, f"{_MAIN}.lean"],
+            "input": text,
+            "body": body,
+            "settings": settings,
+            "arguments": [*arguments, "--stdin"],
             "environment": {"LEAN_PATH": ":".join(self.toolchain.path)},
             "returns": f"{_MAIN}.olean" if compiled else "",
-            "output_bytes": self.output_bytes,
-            "wall_s": 2 * self.timeout_s + 5,
-            "options": options,
-            "header": None if fresh else split_imports(text)[0],
         }
-        error: Exception | None = None
-        for _ in range(_ATTEMPTS):
-            try:
-                check = self._attempt(request, fresh)
-            except (OSError, LostError) as lost:
-                error = lost
-                continue
-            return Check(
-                check.messages, check.ended, check.olean, check.detail, time.monotonic() - began
-            )
-        raise LostError(f"lost {_ATTEMPTS} times: {error}")
+
+        def attempt(alone: bool) -> Check:
+            loads = not alone and not _HEADER.match(read_code(body, LEAN).bare.lstrip())
+            asked = {**request, "header": header if loads else None}
+            return repeat(_ATTEMPTS, lambda: self._attempt(asked, alone))
+
+        return replace(settle(self._load, attempt, fresh), seconds=time.monotonic() - began)
+
+    def replay(self, olean: bytes, statement: bytes, *, fresh: bool = False) -> Replay:
+        """Returns what the kernel says to a compiled file; arguments as `Backend.replay`."""
+
+        def attempt(kind: str, alone: bool) -> Check:
+            request = replay_files(self.toolchain, kind, olean, statement)
+            answer = self._exchange(request, kind, alone)
+            if isinstance(answer, Check):
+                return answer
+            said = read_replay(self.toolchain, kind, answer.report, self.memory_bytes)
+            return Check((), said.ended, detail=said.detail, by_clock=answer.report["late"])
+
+        check = Check((), "refused", detail="there is nothing to replay it with")
+        for kind in replay_tools(self.toolchain, fresh):
+
+            def attempts(alone: bool, kind: str = kind) -> Check:
+                return repeat(_ATTEMPTS, lambda: attempt(kind, alone))
+
+            check = settle(self._load, attempts, fresh)
+            if check.ended != "accepted":
+                break
+        return Replay(check.ended, check.detail)
 
     def prewarm(self, count: int = 1) -> None:
         """Starts workers ahead of their first file."""
-        made = [self._start() for _ in range(count)]
-        with self._lock:
-            self._idle.workers += made
+        for worker in [self._start(_CHECK) for _ in range(count)]:
+            self._give(worker)
 
-    def close(self) -> None:
-        """Ends the workers and the fork server. A later check starts others."""
-        with self._lock:
-            workers, self._idle.workers = self._idle.workers, []
-        for worker in workers:
-            worker.session.close()
-        self.sandbox.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._reset()
-
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._idle = _Idle()
-
-    def _start(self) -> _Worker:
+    def _start(self, kind: str) -> Worker:
+        programs = {KERNEL: self.toolchain.replay, COMPARE: self.toolchain.compare}
         wall_s = 2 * self.timeout_s + 5
         job = Job(
             entry=f"{_INSIDE}worker:serve",
-            arguments=(self.toolchain.program,),
+            arguments=(programs.get(kind, self.toolchain.program),),
             limits=Limits(
                 cpu_s=math.ceil(self.timeout_s),
                 wall_s=min(86000.0, (self.max_uses + 1) * wall_s),
@@ -186,64 +201,52 @@ class LocalLean:
                 file_bytes=_MAX_OLEAN_BYTES,
             ),
         )
-        return _Worker(self.sandbox.start(job, channel=True, discard_output=True))
-
-    def _take(self, fresh: bool) -> _Worker:
-        if self._idle.owner != os.getpid():
-            self._reset()
-        if not fresh:
-            with self._lock:
-                if self._idle.workers:
-                    return self._idle.workers.pop()
-        return self._start()
+        return Worker(self.sandbox.start(job, channel=True, discard_output=True), kind)
 
     def _attempt(self, request: dict[str, Any], fresh: bool) -> Check:
-        worker = self._take(fresh)
-        wall_s = float(request["wall_s"]) + 10
+        answer = self._exchange(request, _CHECK, fresh)
+        if isinstance(answer, Check):
+            return answer
+        return _read(answer.report, answer.returned, self.memory_bytes)
+
+    def _exchange(self, request: dict[str, Any], kind: str, fresh: bool) -> "_Answer | Check":
+        """Returns a worker's answer, or the limit that ended the worker."""
+        wall_s = 2 * self.timeout_s + 5
+        limits = {"output_bytes": self.output_bytes, "wall_s": wall_s, "last": fresh}
+        worker = self._take(kind, fresh)
         frame = worker.session.exchange(
-            json.dumps(request).encode("utf-8", "replace"),
-            wall_s=wall_s,
+            json.dumps({**request, **limits}).encode("utf-8", "replace"),
+            wall_s=wall_s + 10,
             max_bytes=_MAX_OLEAN_BYTES,
         )
         if frame is None:
             return self._ending(worker)
         size = int.from_bytes(frame[:4], "little")
-        report = json.loads(frame[4 : 4 + size])
+        report: dict[str, Any] = json.loads(frame[4 : 4 + size])
         worker.uses += 1
-        check = _read(report, frame[4 + size :], self.memory_bytes)
         spent = worker.uses >= self.max_uses or report["rss"] > self.max_rss_bytes
-        if fresh or spent or check.ended != "done":
+        if fresh or spent or limit_of(report, self.memory_bytes) is not None:
             worker.session.close()
         else:
-            with self._lock:
-                self._idle.workers.append(worker)
-        return check
+            self._give(worker)
+        return _Answer(report, frame[4 + size :])
 
-    def _ending(self, worker: _Worker) -> Check:
-        result = worker.session.wait(grace_s=0.2)
-        names = {Status.MEMORY: "memory", Status.WALL: "timeout", Status.CPU: "timeout"}
-        if result.status not in names:
-            raise LostError(f"the worker ended: {result.status} {result.detail}")
-        return Check((), names[result.status], detail=f"the {names[result.status]} limit")
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    report: dict[str, Any]
+    """See `_inside/worker.py`."""
+    returned: bytes
+    """The file that was asked for."""
 
 
 def _read(report: dict[str, Any], olean: bytes, memory_bytes: int) -> Check:
     messages = tuple(read_messages(report["stdout"]))
-    errors = report["stderr"][-300:]
-    if report["late"]:
-        return Check(messages, "timeout", detail="the limit on the clock")
-    if report["full"]:
-        return Check(messages, "output", detail="the output limit")
-    number = report["signal"]
-    if number in (9, 24):
-        return Check(messages, "timeout", detail="the processor limit")
-    words = ("memory", "bad_alloc", "create thread", "tack overflow")
-    memory = any(word in errors for word in words)
-    if number is not None or report["code"] not in (0, 1):
-        ended = "memory" if memory or report["rss"] > memory_bytes // 2 else "crash"
-        return Check(messages, ended, detail=f"signal {number}, exit {report['code']}: {errors}")
+    limit = limit_of(report, memory_bytes)
+    if limit is not None:
+        return replace(limit, messages=messages)
     if report["code"] == 1 and not any(m.severity == "error" for m in messages):
-        return Check(
-            messages, "memory" if memory else "crash", detail=f"exit 1 without an error: {errors}"
-        )
+        errors = report["stderr"][-300:]
+        ended = "memory" if speaks_of_memory(errors) else "crash"
+        return Check(messages, ended, detail=f"exit 1 without an error: {errors}")
     return Check(messages, "done", olean if report["code"] == 0 else b"")

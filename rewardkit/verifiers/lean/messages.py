@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from rewardkit.verifiers.formal.outcome import Outcome
 
-__all__ = ["Message", "classify", "read_messages"]
+__all__ = ["Message", "classify", "message_of", "read_messages", "unknown_name"]
 
 _UNKNOWN = re.compile(
     r"^(?:unknown (?:identifier|constant|tactic|free variable|module|namespace|package|attribute)|"
-    r"unknown id|object file .* does not exist|no such file|invalid field|"
+    r"unknown id|object file .* does not exist|no such file|invalid field(?! notation)|"
     r"The identifier .* is unknown)",
     re.IGNORECASE,
 )
@@ -83,6 +83,28 @@ def _message(data: dict[str, object]) -> Message:
         int(end.get("column") or start.get("column") or 0),
         str(data.get("data", "")),
     )
+
+
+_NO_ELABORATOR = re.compile(r"elaboration function for [`'](.+?)[`'] has not been implemented")
+_MISSING = re.compile(r"does not contain [`']([^`']+)[`']")
+_MODULE = re.compile(r"^(?:unknown module|unknown package|object file|no such file)", re.IGNORECASE)
+_QUOTED = re.compile(r"[`'«]([^`'»\n]+)[`'»]")
+
+
+def unknown_name(message: Message) -> str:
+    """Returns what a message says that this Lean does not have: a name, or a syntax.
+
+    Empty for any other message; modules are not meant, because a submission is to prove the
+    statement with those that the statement has.
+
+    >>> unknown_name(Message("error", "", 1, 0, 1, 0, "Unknown identifier `Nat.odd`"))
+    'Nat.odd'
+    """
+    found = _NO_ELABORATOR.search(message.text)
+    named = "unknownIdentifier" in message.kind or _UNKNOWN.match(message.text)
+    if found is None and named and not _MODULE.match(message.text):
+        found = _MISSING.search(message.text) or _QUOTED.search(message.text)
+    return found[1] if found else ""
 
 
 def classify(messages: list[Message]) -> tuple[Outcome, Message] | None:

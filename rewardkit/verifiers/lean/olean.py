@@ -41,6 +41,7 @@ class Constant:
     tail: tuple[str, ...]
     """For an inductive type its constructors, for a constructor its type's name."""
     unsafe: bool
+    """Unsafe or partial: the kernel lets no theorem rest on it, and a replay leaves it out."""
 
 
 class Olean:
@@ -173,9 +174,15 @@ def read_olean(data: bytes) -> tuple[Olean, dict[str, Constant]]:
         root = file.fields(file.place(file.word(_HEADER)))
         if len(root) < 3:
             raise OleanError("no module data at the root")
-        return file, {c.name: c for c in (_constant(file, at) for at in file.array(root[2]))}
+        constants = [_constant(file, at) for at in file.array(root[2])]
     except (struct.error, IndexError) as error:
         raise OleanError(f"a broken file: {error}") from None
+    by_name = {constant.name: constant for constant in constants}
+    if len(by_name) != len(constants):
+        # Lean tells names apart by a hash that the file itself holds; what we read here would then
+        # not be what the kernel looks up.
+        raise OleanError("two constants of one name")
+    return file, by_name
 
 
 def _constant(file: Olean, at: int) -> Constant:
@@ -197,7 +204,7 @@ def _constant(file: Olean, at: int) -> Constant:
     scalars = file.scalars(value)
     flag = {"axiom": 0, "opaque": 0, "def": 0}.get(kind)
     # A definition's safety counts unsafe (0), safe (1), partial (2); the others have a flag.
-    unsafe = flag is not None and bool(scalars) and (scalars[0] == 0) == (kind == "def")
+    unsafe = flag is not None and bool(scalars) and (scalars[0] != (kind == "def"))
     return Constant(
         file.name(name),
         kind,

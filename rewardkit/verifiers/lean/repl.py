@@ -3,39 +3,26 @@
 import json
 import math
 import os
-import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 from rewardkit.errors import ConfigError
-from rewardkit.sandbox import Job, Limits, Sandbox, Session, Status
-from rewardkit.verifiers.lean.backends import Check, LostError
+from rewardkit.sandbox import Job, Limits, Sandbox
+from rewardkit.verifiers.lean.backends import Check, LostError, Replay
 from rewardkit.verifiers.lean.messages import Message, message_of
+from rewardkit.verifiers.lean.pool import PooledLean, Worker, repeat, settle
 from rewardkit.verifiers.lean.source import split_imports
 
 __all__ = ["ReplLean", "read_answer"]
 
 _BRIDGE = "rewardkit.verifiers.lean._inside.bridge"
+_MODULES = ("rewardkit.verifiers.formal._inside.frames", _BRIDGE)
 _ATTEMPTS = 2
 _MAX_BYTES = 64 << 20
 
 
-@dataclass(slots=True)
-class _Worker:
-    session: Session
-    header: str = ""
-    env: int | None = None
-    uses: int = 0
-
-
-@dataclass(slots=True)
-class _Idle:
-    owner: int = field(default_factory=os.getpid)
-    workers: list[_Worker] = field(default_factory=list)
-
-
-class ReplLean:
+class ReplLean(PooledLean):
     """Checks files with a REPL that keeps a header's imports loaded.
 
     A worker belongs to the header that it has loaded. It ends after `max_uses` files, and after a
@@ -84,11 +71,12 @@ class ReplLean:
         self.memory_bytes = memory_bytes
         self.max_uses = max_uses
         shown = tuple(dict.fromkeys(p for p in (*binds, project) if p))
-        self.sandbox = Sandbox(isolation=isolation, modules=(_BRIDGE,), binds=shown, spare=1)
+        self.sandbox = Sandbox(isolation=isolation, modules=_MODULES, binds=shown, spare=1)
         self._reset()
 
     compiles = False
     core = False
+    replays = ""
 
     @property
     def key(self) -> str:
@@ -99,16 +87,15 @@ class ReplLean:
         """Returns what the REPL says about a file; arguments as `Backend.check`."""
         began = time.monotonic()
         header, rest = split_imports(text)
-        lost = ""
-        for _ in range(_ATTEMPTS):
-            try:
-                found = self._attempt(header, rest, fresh)
-                return Check(
-                    found.messages, found.ended, b"", found.detail, time.monotonic() - began
-                )
-            except (OSError, LostError, ValueError) as error:
-                lost = str(error)
-        raise LostError(f"the REPL was lost {_ATTEMPTS} times: {lost}")
+
+        def attempt(alone: bool) -> Check:
+            return repeat(_ATTEMPTS, lambda: self._attempt(header, rest, alone))
+
+        return replace(settle(self._load, attempt, fresh), seconds=time.monotonic() - began)
+
+    def replay(self, olean: bytes, statement: bytes, *, fresh: bool = False) -> Replay:
+        """Raises: a REPL gives no compiled file to replay."""
+        raise LostError("a REPL replays nothing")
 
     def prewarm(self, header: str, count: int = 1) -> None:
         """Starts workers that have a header's imports loaded.
@@ -121,28 +108,9 @@ class ReplLean:
             LostError: a worker did not start, or the header does not load.
         """
         for _ in range(count):
-            self._give(self._load(self._start(), split_imports(header + "\n")[0]))
+            self._give(self._load_header(self._start(""), split_imports(header + "\n")[0]))
 
-    def close(self) -> None:
-        """Ends the workers. A later check starts others."""
-        with self._lock:
-            workers, self._idle.workers = self._idle.workers, []
-        for worker in workers:
-            worker.session.close()
-        self.sandbox.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._reset()
-
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._idle = _Idle()
-
-    def _start(self) -> _Worker:
+    def _start(self, kind: str) -> Worker:
         limits = Limits(
             cpu_s=math.ceil(self.timeout_s * self.max_uses),
             wall_s=min(86000.0, self.timeout_s * (self.max_uses + 8)),
@@ -152,10 +120,10 @@ class ReplLean:
         job = Job(entry=f"{_BRIDGE}:serve", arguments=(self.project, *self.command), limits=limits)
         environment = {**job.environment, **self.environment}
         job = Job(entry=job.entry, arguments=job.arguments, limits=limits, environment=environment)
-        return _Worker(self.sandbox.start(job, channel=True, discard_output=True))
+        return Worker(self.sandbox.start(job, channel=True, discard_output=True))
 
     def _attempt(self, header: str, rest: str, fresh: bool) -> Check:
-        worker = self._load(self._take(header, fresh), header)
+        worker = self._load_header(self._take(header, fresh), header)
         command: dict[str, Any] = {"cmd": rest, "gc": True}
         if worker.env is not None:
             command["env"] = worker.env
@@ -169,22 +137,8 @@ class ReplLean:
             self._give(worker)
         return Check(read_answer(answer))
 
-    def _take(self, header: str, fresh: bool) -> _Worker:
-        if self._idle.owner != os.getpid():
-            self._reset()
-        with self._lock:
-            fitting = [w for w in self._idle.workers if w.header == header]
-            if fitting and not fresh:
-                self._idle.workers.remove(fitting[-1])
-                return fitting[-1]
-        return self._start()
-
-    def _give(self, worker: _Worker) -> None:
-        with self._lock:
-            self._idle.workers.append(worker)
-
-    def _load(self, worker: _Worker, header: str) -> _Worker:
-        if not header or worker.header == header:
+    def _load_header(self, worker: Worker, header: str) -> Worker:
+        if not header or worker.kind == header:
             return worker
         answer = self._ask(worker, {"cmd": header}, 4 * self.timeout_s)
         if isinstance(answer, Check):
@@ -192,11 +146,11 @@ class ReplLean:
         if not isinstance(answer.get("env"), int):
             worker.session.close()
             raise LostError(f"the header does not load: {str(answer)[:200]}")
-        worker.header, worker.env = header, answer["env"]
+        worker.kind, worker.env = header, answer["env"]
         return worker
 
     def _ask(
-        self, worker: _Worker, command: dict[str, Any], wall_s: float
+        self, worker: Worker, command: dict[str, Any], wall_s: float
     ) -> dict[str, Any] | Check:
         frame = worker.session.exchange(
             json.dumps(command).encode(), wall_s=wall_s, max_bytes=_MAX_BYTES
@@ -206,16 +160,7 @@ class ReplLean:
             if not isinstance(answer, dict):
                 raise LostError("the REPL's answer is no object")
             return answer
-        result = worker.session.wait(grace_s=0.2)
-        names = {
-            Status.MEMORY: "memory",
-            Status.WALL: "timeout",
-            Status.CPU: "timeout",
-            Status.OUTPUT: "output",
-        }
-        if result.status in names:
-            return Check((), names[result.status], detail=f"the {names[result.status]} limit")
-        raise LostError(f"the REPL ended: {result.status} {result.detail}")
+        return self._ending(worker)
 
 
 def read_answer(answer: dict[str, Any]) -> tuple[Message, ...]:

@@ -8,7 +8,15 @@ from rewardkit.verdict import Json
 from rewardkit.verifiers._names import check_keys
 from rewardkit.verifiers.formal.scan import LEAN, Code, read_code
 
-__all__ = ["Assembled", "Statement", "assemble", "read_statement", "split_imports"]
+__all__ = [
+    "Assembled",
+    "Statement",
+    "assemble",
+    "declared_names",
+    "read_statement",
+    "reference_file",
+    "split_imports",
+]
 
 _TARGET = re.compile(r"(?<![\w.])(?:theorem|lemma)\s+(«[^»]+»|[^\s:({\[⦃]+)")
 _DECLARES = re.compile(
@@ -131,7 +139,7 @@ def read_statement(reference: Json) -> Statement:
         text=rest,
         name=target[1],
         declared=tuple(
-            name for name in _NAMED.findall(bare[: target.start()]) if name != target[1]
+            name for name in declared_names(bare[: target.start()]) if name != target[1]
         ),
         imports=tuple(_modules(header)),
         prelude=_PRELUDE.search(read_code(header, LEAN).bare) is not None,
@@ -165,9 +173,14 @@ def assemble(statement: Statement, submission: str, shift: int) -> Assembled:
     return Assembled(start + text, len(start), code, shift, imports=tuple(own))
 
 
+def declared_names(bare: str) -> list[str]:
+    """Returns the names that a text without comments declares, as they are written."""
+    return list(_NAMED.findall(bare))
+
+
 def _lacks_preamble(statement: Statement, code: Code) -> bool:
     """Returns whether a submission is the target alone, so that the definitions go before it."""
-    own = _NAMED.findall(code.bare)
+    own = declared_names(code.bare)
     if statement.name not in own or set(own) & set(statement.declared):
         return False
     lines = {line.strip() for line in read_code(statement.preamble, LEAN).bare.split("\n")}

@@ -39,12 +39,15 @@ class Toolchain:
     core: bool
     """True where only rewardkit's core library is there, and not Lean's own."""
     replay: str = ""
-    """Path of `leanchecker`, where the toolchain has one."""
+    """Path of `leanchecker`, or the older `lean4checker`, where there is one."""
+    compare: str = ""
+    """Path of SafeVerify's `safe_verify`, where there is one."""
 
     @property
     def key(self) -> str:
         """Tells toolchains apart in caches."""
-        return f"{self.version}|{self.program}|{':'.join(self.path)}"
+        tools = f"{self.replay}|{self.compare}"
+        return f"{self.version}|{self.program}|{':'.join(self.path)}|{tools}"
 
 
 def find_toolchain(
@@ -151,17 +154,36 @@ def _binary(program: str, path: tuple[str, ...], project: str | None) -> Toolcha
         raise EngineMissingError(f"lean ({program} does not run: {error})", INSTALL) from None
     real = f"{prefix}/bin/lean"
     program = real if os.path.isfile(real) else os.path.realpath(program)
-    checker = f"{prefix}/bin/leanchecker"
+    replay = _find_tool(("leanchecker", "lean4checker"), f"{prefix}/bin", project)
+    compare = _find_tool(("safe_verify",), "", project)
     given = (*path, *filter(None, os.environ.get("LEAN_PATH", "").split(":")))
-    binds = tuple(dict.fromkeys((prefix, *given)))
+    folders = [os.path.dirname(os.path.realpath(tool)) for tool in (replay, compare) if tool]
+    binds = tuple(dict.fromkeys((prefix, *given, *folders)))
     return Toolchain(
         program,
         given,
         tuple(one for one in binds if os.path.isdir(one)),
         version.split("\n")[0],
         core=False,
-        replay=checker if os.path.isfile(checker) else "",
+        replay=os.path.realpath(replay) if replay else "",
+        compare=os.path.realpath(compare) if compare else "",
     )
+
+
+def _find_tool(names: tuple[str, ...], folder: str, project: str | None) -> str:
+    """Returns the first of these programs in the toolchain, the lake project, or on PATH."""
+    for name in names:
+        built = []
+        if project is not None:
+            root = Path(project).resolve() / ".lake"
+            built = [root / f"build/bin/{name}"]
+            built += sorted(root.glob(f"packages/*/.lake/build/bin/{name}"))
+        for place in (Path(folder) / name if folder else None, *built):
+            if place is not None and os.access(place, os.X_OK) and place.is_file():
+                return str(place)
+        if (found := shutil.which(name)) is not None:
+            return found
+    return ""
 
 
 def _ask(command: list[str], folder: str | None) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any, Literal
 
+from rewardkit.completion import Completion, completion_text
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json, Verdict
 from rewardkit.verifiers.formal.base import FormalVerifier
@@ -63,8 +64,9 @@ class LeanVerifier(FormalVerifier):
                 where there is none.
             path: folders with more compiled modules.
             tier: `fast` (no error and no hole), `standard` (statement, definitions and axioms are
-                read from the compiled file in another process), `hostile` (the same, each proof
-                in a sandbox of its own).
+                read from the compiled file in another process, and the kernel replays it where
+                there is a tool for that), `hostile` (the same, each proof and each replay in a
+                sandbox of its own, and SafeVerify where it is there).
             axioms: what a proof may rest on.
             timeout_s: processor seconds of a proof.
             memory_bytes: memory of a check.
@@ -115,6 +117,15 @@ class LeanVerifier(FormalVerifier):
                 break
         return warnings
 
+    def verify_unscanned(self, completion: Completion, reference: Json, /) -> Verdict | None:
+        """Returns the verdict without the scan of the text, as a test of the kernel replay.
+
+        None where the backend has no replay, and in tier `fast`, which runs none.
+        """
+        if not self.backend.replays or self.tier == "fast":
+            return None
+        return self._graded(completion_text(completion), reference, scan=False)
+
     def close(self) -> None:
         """Ends the workers. The verifier may be used again afterwards."""
         self.backend.close()
@@ -124,6 +135,9 @@ class LeanVerifier(FormalVerifier):
         return (self.backend.key, statement.key, text)
 
     def _grade(self, text: str, reference: Json) -> Verdict:
+        return self._graded(text, reference, scan=True)
+
+    def _graded(self, text: str, reference: Json, *, scan: bool) -> Verdict:
         statement = read_statement(reference)
         proof = extract_proof(text, _TAGS, statement.name)
         if proof.text is None:
@@ -131,7 +145,7 @@ class LeanVerifier(FormalVerifier):
             return finding.verdict(None, "extraction", 0.0)
         file = assemble(statement, proof.text, proof.start)
         try:
-            finding = self._checker.check(statement, file)
+            finding = self._checker.check(statement, file, scan=scan)
             if self.have_credit and finding.outcome in (
                 Outcome.WRONG_PROOF,
                 Outcome.UNSOLVED_GOALS,

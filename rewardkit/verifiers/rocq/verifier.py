@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import threading
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from rewardkit.errors import ConfigError, EngineMissingError, InvalidReferenceError
@@ -12,6 +13,7 @@ from rewardkit.verifiers.formal.base import FormalVerifier
 from rewardkit.verifiers.formal.extract import extract_proof
 from rewardkit.verifiers.formal.outcome import Finding, Outcome
 from rewardkit.verifiers.formal.tool import LostError, Ran, Tool
+from rewardkit.verifiers.rocq.printed import rename_bound
 from rewardkit.verifiers.rocq.statement import Statement, assemble, find_banned, read_statement
 
 __all__ = ["RocqVerifier"]
@@ -23,7 +25,10 @@ _CLOSED = "Closed under the global context"
 _PLACE = re.compile(r'^File "[^"]*", line (\d+), characters (\d+)-(\d+):$', re.MULTILINE)
 _ERROR = re.compile(r"^Error:\s*(.*)", re.MULTILINE | re.DOTALL)
 _AXIOM = re.compile(r"^([^\s:]+)(?=\s*(?::|\s+is |$))", re.MULTILINE)
-_BINDER = re.compile(r"(?:forall|fun|exists|fix|let)\s+([\w' ]+?)\s*:|\(([\w' ]+?) :")
+_LISTED = re.compile(
+    r"(?<![\w.'])(Definition|Parameter|Variant|Inductive|CoInductive|Record|Module)\s+(?!Type\b)([\w']+)"
+)
+_MAX_DEPTH = 8
 _KINDS = (
     (Outcome.SYNTAX, r"Syntax error|Lexer|Unterminated|Illegal begin of"),
     (
@@ -34,6 +39,15 @@ _KINDS = (
     (Outcome.TIMEOUT, r"Timeout"),
     (Outcome.MEMORY, r"[Oo]ut of memory|[Ss]tack overflow"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A statement, as Rocq prints it."""
+
+    text: str
+    names: tuple[str, ...]
+    """What it defines besides the target."""
 
 
 class RocqVerifier(FormalVerifier):
@@ -123,23 +137,26 @@ class RocqVerifier(FormalVerifier):
         if banned:
             return Finding(Outcome.FORBIDDEN, f"{banned} is not allowed", {"construct": banned})
         given = self._printed(statement)
-        ran = self._run(statement, assemble(statement, proof), replay=self.tier == "hostile")
+        file, replay = assemble(statement, proof), self.tier == "hostile"
+        ran = self._run(file, _questions(statement, given.names), replay=replay)
         if isinstance(ran, Finding):
             return ran
         if ran[0].code != 0:
             return _refused(ran[0])
         if len(ran) < 2 or ran[1].code != 0:
             missing = ran[1].stderr if len(ran) > 1 else ""
-            if statement.name in missing or "not found" in missing:
+            if re.search(rf"{_MODULE}\.{re.escape(statement.name)}(?![\w'.])", missing):
                 return Finding(Outcome.TARGET_MISSING, f"no {statement.name} in the compiled file")
             return Finding(Outcome.STATEMENT_CHANGED, "a definition before the target is missing")
         if self.tier == "hostile" and (len(ran) < 3 or ran[2].code != 0):
             return Finding(Outcome.WRONG_PROOF, "coqchk refuses the compiled file")
-        return self._judge(given, ran[1].stdout, statement.name)
+        return self._judge(given.text, ran[1].stdout, statement.name)
 
     def _judge(self, given: str, printed: str, target: str) -> Finding:
         shown, _, assumptions = printed.rpartition(_mark("assumptions"))
-        if not shown or _rename(shown) != _rename(given.rpartition(_mark("assumptions"))[0]):
+        if not shown or rename_bound(shown) != rename_bound(
+            given.rpartition(_mark("assumptions"))[0]
+        ):
             return Finding(
                 Outcome.STATEMENT_CHANGED, "the statement or a definition before it differs"
             )
@@ -156,35 +173,55 @@ class RocqVerifier(FormalVerifier):
             )
         return Finding(Outcome.PROVED, "proved", {"axioms": [*names]})
 
-    def _printed(self, statement: Statement) -> str:
+    def _printed(self, statement: Statement) -> _Given:
         with self._lock:
             known = self._statements.get(statement.key)
         if known is not None:
             return known
         file = f"{statement.header}\n{statement.text}\nAdmitted.\n"
-        ran = self._run(statement, file)
+        names = self._list(statement, file)
+        printed = self._ask(statement, file, _questions(statement, names))
+        # The target itself is a hole here; the axioms that the statement declares stay allowed.
+        shown, mark, assumptions = printed.rpartition(_mark("assumptions"))
+        kept = "\n".join(n for n in _names(assumptions) if n.rpartition(".")[2] != statement.name)
+        made = _Given(shown + mark + kept, names)
+        with self._lock:
+            self._statements[statement.key] = made
+        return made
+
+    def _list(self, statement: Statement, file: str) -> tuple[str, ...]:
+        """Returns what the statement defines, as Rocq lists it: a name may be Rocq's own."""
+        found: list[str] = []
+        modules = [_MODULE]
+        for _ in range(_MAX_DEPTH):
+            if not modules:
+                break
+            printed = self._ask(statement, file, [f"Print Module {one}." for one in modules])
+            inner: list[str] = []
+            texts = re.split(r"^Module ", printed, flags=re.MULTILINE)[1:]
+            if len(texts) != len(modules):
+                raise InvalidReferenceError(f"Rocq lists no definitions for {statement.name}")
+            for module, text in zip(modules, texts, strict=True):
+                for kind, name in _LISTED.findall(text):
+                    (inner if kind == "Module" else found).append(f"{module}.{name}")
+            modules = inner
+        return tuple(name for name in found if name != f"{_MODULE}.{statement.name}")
+
+    def _ask(self, statement: Statement, file: str, questions: list[str]) -> str:
+        """Returns what Rocq prints about the compiled statement.
+
+        Raises:
+            InvalidReferenceError: it refuses the statement.
+        """
+        ran = self._run(file, questions)
         if isinstance(ran, Finding) or ran[-1].code != 0 or len(ran) < 2:
             why = ran.detail if isinstance(ran, Finding) else _refused(ran[-1]).detail
             raise InvalidReferenceError(f"Rocq refuses the statement of {statement.name}: {why}")
-        # The target itself is a hole here; the axioms that the statement declares stay allowed.
-        shown, mark, assumptions = ran[1].stdout.rpartition(_mark("assumptions"))
-        kept = "\n".join(n for n in _names(assumptions) if n.rpartition(".")[2] != statement.name)
-        with self._lock:
-            self._statements[statement.key] = shown + mark + kept
-        return shown + mark + kept
+        return ran[1].stdout
 
-    def _run(self, statement: Statement, text: str, *, replay: bool = False) -> list[Ran] | Finding:
+    def _run(self, text: str, questions: list[str], *, replay: bool = False) -> list[Ran] | Finding:
         lines = [f"Require {_MODULE}.", "Set Printing All.", "Set Printing Width 100000."]
-        for name in statement.declared:
-            lines += [f"Print {_MODULE}.{name}."]
-        lines += [f"Check {_MODULE}.{statement.name}."]
-        audit = "\n".join(lines)
-        files = {
-            f"{_MODULE}.v": text,
-            "Audit.v": audit
-            + f'\nGoal True. idtac "{_mark("assumptions")}". Abort.'
-            + f"\nPrint Assumptions {_MODULE}.{statement.name}.\n",
-        }
+        files = {f"{_MODULE}.v": text, "Audit.v": "\n".join([*lines, *questions, ""])}
         compiler = [self.program, "-q", "-w", "none", "-R", ".", ""]
         commands = [[*compiler, f"{_MODULE}.v"], [*compiler, "Audit.v"]]
         if replay and self.checker:
@@ -200,23 +237,21 @@ class RocqVerifier(FormalVerifier):
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
-        self._statements: dict[str, str] = {}
+        self._statements: dict[str, _Given] = {}
+
+
+def _questions(statement: Statement, names: tuple[str, ...]) -> list[str]:
+    """Returns the commands that print all that a proof has to leave as the statement has it."""
+    return [
+        *(f"Print {name}." for name in names),
+        f"Check {_MODULE}.{statement.name}.",
+        f'Goal True. idtac "{_mark("assumptions")}". Abort.',
+        f"Print Assumptions {_MODULE}.{statement.name}.",
+    ]
 
 
 def _mark(what: str) -> str:
     return f"rewardkit-{what}"
-
-
-def _rename(printed: str) -> str:
-    """Returns a printed term whose bound variables are numbered in order of their appearance."""
-    bound = {name for group in _BINDER.findall(printed) for part in group for name in part.split()}
-    numbers: dict[str, str] = {}
-
-    def number(found: re.Match[str]) -> str:
-        name = found[0]
-        return numbers.setdefault(name, f"?{len(numbers)}") if name in bound else name
-
-    return re.sub(r"[\w'.]+", number, printed)
 
 
 def _names(assumptions: str) -> list[str]:

@@ -24,15 +24,15 @@ ATTACKS = {
 }
 
 
-def answers(messages):
+def answers(messages, header_lines=0):
     """Returns Lean's messages as the REPL and Kimina write them."""
     return {
         "env": 0,
         "messages": [
             {
                 "severity": "info" if m.severity == "information" else m.severity,
-                "pos": {"line": m.line, "column": m.column},
-                "endPos": {"line": m.end_line, "column": m.end_column},
+                "pos": {"line": m.line - header_lines, "column": m.column},
+                "endPos": {"line": m.end_line - header_lines, "column": m.end_column},
                 "data": m.text,
             }
             for m in messages
@@ -50,12 +50,18 @@ def kimina(lean):
             seen.append((self.path, self.headers.get("Authorization"), body))
             code = body["snippets"][0]["code"]
             result = {"id": "rewardkit", "time": 0.1, "error": None}
+            lines = code.splitlines()
+            ends = [i for i, x in enumerate(lines) if x.strip() and not x.startswith("import ")]
             if "HANG" in code:
                 result["error"] = "Lean REPL command timed out in 60 seconds"
+            elif "SLOW" in code:
+                result["error"] = "Lean REPL header command timed out in 60 seconds"
             elif "BROKEN" in code:
                 result["error"] = "no REPL"
             else:
-                result["response"] = answers(lean.check(code).messages)
+                # The server gives imports and body to the REPL one after the other, and its
+                # lines count from the body's first.
+                result["response"] = answers(lean.check(code).messages, ends[0])
             data = json.dumps({"results": [result]}).encode()
             self.send_response(200)
             self.end_headers()
@@ -80,6 +86,47 @@ def test_kimina_proves_and_refuses(kimina):
         assert verifier.verify(attack, STATEMENT).score == 0.0, name
     assert verifier.verify(PROOF + "-- HANG", STATEMENT).reason.value == "timeout"
     assert verifier.verify(PROOF + "-- BROKEN", STATEMENT).abstained
+    assert verifier.verify(PROOF + "-- SLOW", STATEMENT).abstained
+
+
+def test_kimina_is_asked_for_a_fresh_repl_where_a_file_has_no_imports(kimina):
+    backend = KiminaLean(url=kimina[0])
+    for text, reuse in (("#check Nat", False), ("import Init\n#check Nat", True)):
+        backend.check(text)
+        assert kimina[1][-1][2]["reuse"] is reuse
+
+
+def test_kimina_counts_lines_behind_the_imports(kimina):
+    verifier = LeanVerifier(backend=KiminaLean(url=kimina[0]))
+    reference = {**STATEMENT, "header": "import Init\nimport Init.List\n"}
+    wrong = "def two := 2\ntheorem t (n : Nat) : n + two = two + n := by\n  skip\n  exact rfl\n"
+    verdict = verifier.verify(wrong, reference)
+    assert wrong[verdict.evidence["position"] :].startswith("exact rfl")
+    assert [step.score for step in verdict.steps] == [1.0, 0.0]
+
+
+def test_only_a_late_file_beside_others_is_tried_once_more(kimina):
+    backend = KiminaLean(url=kimina[0])
+    for others, requests in ((0, 1), (1, 2)):
+        kimina[1].clear()
+        backend._load.add(others)
+        assert backend.check("import Init\n-- HANG\n#check Nat").ended == "timeout"
+        assert [body["reuse"] for _, _, body in kimina[1]] == [True, False][:requests]
+
+
+def test_kiminas_own_client_and_models_agree_with_ours(kimina):
+    if sys.version_info < (3, 12):
+        pytest.skip("kimina-client's models need Python 3.12 where pydantic is new")
+    client = pytest.importorskip("kimina_client", reason="pip install kimina-client")
+    url, seen = kimina
+    snippet = client.Snippet(id="rewardkit", code=PROOF)
+    theirs = client.KiminaClient(api_url=url, api_key="k").api_check([snippet], timeout=60)
+    (result,) = theirs.results
+    assert result.analyze().status.value == "valid"
+    KiminaLean(url=url, api_key="k").check(PROOF)
+    (path, key, sent), (_, _, ours) = seen[-2:]
+    assert (path, key) == ("/api/check", "Bearer k")
+    assert client.CheckRequest.model_validate(ours) == client.CheckRequest.model_validate(sent)
 
 
 def test_a_server_that_is_not_there_is_an_abstention():
@@ -156,6 +203,8 @@ def test_options_are_checked():
         ("@[simp, export foo] def f := 1", True),
         ("@[simp] theorem a : b := c", False),
         ('macro "x" : tactic => `(tactic| simp)', False),
+        ('macro "x" : tactic => `(tactic| exact fun h => ⟨h.2, h.1⟩)', False),
+        ('macro "x" : tactic => if (`(a) == `(b)) then c else d', True),
         ('macro "x" : command => do return mkIdent `a', True),
         ('local notation "a -- b" => 1', True),
         ('elab "x" : tactic => skip', True),

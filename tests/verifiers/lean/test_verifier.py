@@ -82,6 +82,53 @@ def test_what_needs_leans_own_library_is_an_abstention(verifier):
     assert "lean-lang.org" in verdict.detail
 
 
+@pytest.mark.parametrize(
+    "proof",
+    [
+        "by exact Nat.gcd_comm n 0",
+        "by exact Int.zero_add n",
+        "by rw [mul_left_comm]",
+        "by have h : n = n ∧ n = n := ⟨rfl, rfl⟩; exact h.left_comm",
+        "def f (n : Nat) : Nat := f (n + 1)\ndecreasing_by exact n\n"
+        "theorem s (n : Nat) : 0 + n = n + 0 := rfl",  # well-founded recursion needs the library
+        "open Finset in\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl",
+    ],
+)
+def test_a_name_that_the_core_library_lacks_is_an_abstention(verifier, proof):
+    verdict = verifier.verify(proof, SUM)
+    assert verdict.abstained, verdict
+    assert verdict.reason is Reason.ENGINE_MISSING
+    assert "small part of Lean's" in verdict.detail
+
+
+def test_a_module_that_the_statement_does_without_is_wrong(verifier):
+    verdict = verifier.verify("import Mathlib\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl", SUM)
+    assert verdict.score == 0.0
+    assert verdict.evidence["outcome"] == "unknown_identifier"
+    header = verifier.verify("fun n => rfl", {**SUM, "header": "import Mathlib"})
+    assert header.abstained
+
+
+def test_a_module_is_asked_for_by_a_plain_name(verifier):
+    text = "import «..».elsewhere\ntheorem s (n : Nat) : 0 + n = n + 0 := rfl"
+    assert verifier.verify(text, SUM).evidence["outcome"] == "forbidden"
+
+
+@pytest.mark.parametrize("name", ["Nat.add_comm_of_everything n", "hx", "h.nonsense"])
+def test_a_name_that_nobody_has_is_wrong(verifier, name):
+    proof = f"by\n  have h : n = n ∧ n = n := ⟨rfl, rfl⟩\n  exact {name}"
+    verdict = verifier.verify(proof, SUM)
+    assert verdict.score == 0.0
+    assert verdict.evidence["outcome"] == "unknown_identifier"
+
+
+def test_an_unknown_name_of_the_submissions_own_is_wrong(verifier):
+    text = "theorem s (n : Nat) : 0 + n = n + 0 := later n\ntheorem later (n : Nat) : n = n := rfl"
+    verdict = verifier.verify(text, SUM)
+    assert verdict.score == 0.0
+    assert verdict.evidence["outcome"] == "unknown_identifier"
+
+
 def test_unsolved_goals_are_listed_with_their_place(verifier):
     text = "```lean\ntheorem s (n : Nat) : 0 + n = n + 0 := by\n  rw [Nat.add_zero]\n```"
     verdict = verifier.verify(text, SUM)
@@ -91,7 +138,7 @@ def test_unsolved_goals_are_listed_with_their_place(verifier):
 
 
 def test_steps_before_the_first_error_are_good(verifier):
-    lines = ["intro h", "have a := h.1", "exact h.nothing", "done"]
+    lines = ["intro h", "have a := h.1", "exact h.1", "done"]
     text = "Proof:\n```lean\n" + HEAD + "by\n" + "".join(f"  {x}\n" for x in lines) + "```"
     verdict = verifier.verify(text, STATEMENT)
     assert [text[s.start : s.end] for s in verdict.steps] == lines
@@ -100,15 +147,15 @@ def test_steps_before_the_first_error_are_good(verifier):
 
 
 def test_steps_of_a_body_are_placed_in_the_completion(verifier):
-    text = "```lean\nintro h\nexact h.nothing\n```"
+    text = "```lean\nintro h\nexact h.1\n```"
     verdict = verifier.verify(text, STATEMENT)
-    assert [text[s.start : s.end] for s in verdict.steps] == ["intro h", "exact h.nothing"]
+    assert [text[s.start : s.end] for s in verdict.steps] == ["intro h", "exact h.1"]
     assert [s.score for s in verdict.steps] == [1.0, 0.0]
 
 
 def test_partial_credit_never_reaches_a_proof_and_never_pays_for_a_hole(lean):
     paid = LeanVerifier(backend=lean, process_reward=0.5)
-    failed = paid.verify(f"{HEAD}by\n  intro h\n  exact h.nothing\n", STATEMENT)
+    failed = paid.verify(f"{HEAD}by\n  intro h\n  exact h.1\n", STATEMENT)
     assert failed.score == pytest.approx(0.5 * 1 / 3)
     hole = paid.verify(f"{HEAD}by\n  intro h\n  have a := h.1\n  sorry\n", STATEMENT)
     assert hole.score == 0.0

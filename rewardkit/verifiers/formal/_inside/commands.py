@@ -4,12 +4,11 @@ Only the standard library is imported, because the sandbox's fork server loads t
 """
 
 import json
-import os
 import subprocess
 
-__all__ = ["serve"]
+from rewardkit.verifiers.formal._inside.frames import read_frame, write_frame
 
-_READ, _WRITE = 3, 4
+__all__ = ["serve"]
 
 
 def serve() -> int:
@@ -17,8 +16,7 @@ def serve() -> int:
 
     The answer is a list with `code` (negative: a signal), `stdout` and `stderr` of each that ran.
     """
-    size = int.from_bytes(_read(4), "little")
-    request = json.loads(_read(size))
+    request = json.loads(read_frame() or b"{}")
     limit = int(request["output_bytes"])
     ran = []
     for number, words in enumerate(request["commands"]):
@@ -34,18 +32,5 @@ def serve() -> int:
         ran.append({"code": done.returncode, "stdout": texts[0], "stderr": texts[1]})
         if done.returncode != 0:
             break
-    frame = json.dumps(ran).encode()
-    view = memoryview(len(frame).to_bytes(4, "little") + frame)
-    while view:
-        view = view[os.write(_WRITE, view) :]
+    write_frame(json.dumps(ran).encode())
     return 0
-
-
-def _read(count: int) -> bytes:
-    data = bytearray()
-    while len(data) < count:
-        piece = os.read(_READ, count - len(data))
-        if not piece:
-            break
-        data += piece
-    return bytes(data)

@@ -3,12 +3,12 @@
 Only the standard library is imported, because the sandbox's fork server loads this file by path.
 """
 
-import os
 import subprocess
+
+from rewardkit.verifiers.formal._inside.frames import read_frame, write_frame
 
 __all__ = ["serve"]
 
-_READ, _WRITE = 3, 4
 _MAX_ANSWER_BYTES = 64 << 20
 
 
@@ -30,7 +30,7 @@ def serve(folder: str, *words: str) -> int:
     )
     if process.stdin is None or process.stdout is None:
         return 1
-    while (request := _receive()) is not None:
+    while (request := read_frame()) is not None:
         process.stdin.write(request + b"\n\n")
         process.stdin.flush()
         answer = bytearray()
@@ -42,29 +42,6 @@ def serve(folder: str, *words: str) -> int:
                 return 1
         if not answer.strip():
             return 1
-        _send(bytes(answer))
+        write_frame(bytes(answer))
     process.kill()
     return 0
-
-
-def _receive() -> bytes | None:
-    head = _read(4)
-    if len(head) < 4:
-        return None
-    return _read(int.from_bytes(head, "little"))
-
-
-def _read(count: int) -> bytes:
-    data = bytearray()
-    while len(data) < count:
-        piece = os.read(_READ, count - len(data))
-        if not piece:
-            break
-        data += piece
-    return bytes(data)
-
-
-def _send(data: bytes) -> None:
-    view = memoryview(len(data).to_bytes(4, "little") + data)
-    while view:
-        view = view[os.write(_WRITE, view) :]

@@ -1,22 +1,26 @@
-"""A Lean worker inside the sandbox: one process that is warm, and a fresh fork of it per proof.
+"""A Lean worker inside the sandbox: one process that is warm, and a fresh fork of it per file.
+
+The fork for the next file is made while the last one is checked: it starts Lean with the options
+that the last file had, and waits where Lean reads the file from its standard input.
 
 Only the standard library is imported, because the sandbox's fork server loads this file by path.
 """
 
+import base64
+import contextlib
 import ctypes
+import gc
 import json
 import os
-import select
 import signal
-import time
 from typing import Any
 
-from rewardkit.verifiers.lean._inside import elpi
+from rewardkit.verifiers.formal._inside.frames import read_frame, write_frame
+from rewardkit.verifiers.lean._inside import elpi, frontend, replay
+from rewardkit.verifiers.lean._inside.child import Child, feed, watch
 
 __all__ = ["rehearse_in_sandbox", "serve"]
 
-_READ, _WRITE = 3, 4
-_MAX_REQUEST_BYTES = 64 << 20
 _CHUNK = 1 << 16
 _MAX_HEADERS = 8
 _FOLDER = elpi.find_elpi()
@@ -32,124 +36,162 @@ def rehearse_in_sandbox() -> None:
 def serve(program: str) -> int:
     """Answers requests on descriptor 3 until it is closed.
 
-    A request is a frame of JSON: `files` (name -> text), `arguments`, `environment`, `returns`
-    (name of a file to send back), `output_bytes`, `wall_s`, `header` (imports to keep loaded),
-    `options` (those of Lean that a run for the header has, too). The answer is a frame: 4 bytes of
-    length, JSON (`code`, `signal`, `stdout`, `stderr`, `full`, `late`, `rss`), and the bytes of
-    the returned file.
+    A request is a frame of JSON:
+
+    - `input`: the text that the program reads; `blobs` (name -> base64): files beside it
+    - `arguments` of the program, and its `environment`, where `{folder}` is the run's own
+    - `returns`: the name of a file to send back
+    - `output_bytes`, `wall_s`: limits; `last`: no other request follows
+    - `header`: imports to keep loaded, `body`: the input with them blank, `settings`: the limits
+      of `_inside/frontend.py`
+    - `replay`: a compiled file to replay, instead of a run
+
+    The answer is a frame: 4 bytes of length, JSON (`code`, `signal`, `stdout`, `stderr`, `full`,
+    `late`, `rss`), and the returned file's bytes.
 
     Args:
-        program: path of a Lean binary; empty for the wheel's library.
+        program: path of a binary to run; empty for the wheel's library.
     """
     if not program:
         rehearse_in_sandbox()
         elpi.start(_LIBRARY[0])
-    number = 0
-    headers: dict[str, str] = {}
-    while (request := _receive()) is not None:
-        number += 1
-        saved = _saved_header(request, program, headers)
-        if saved:
-            request["arguments"] = [f"--incr-load={saved}", *request["arguments"]]
-        _answer(_run(request, program, f"job{number}"))
+    # A collection in a fork would copy every page that Python has.
+    gc.disable()
+    gc.freeze()
+    runs = _Runs(program)
+    while (request := read_frame()) is not None:
+        runs.answer(json.loads(request))
+    runs.discard()
     return 0
 
 
-def _saved_header(request: dict[str, Any], program: str, headers: dict[str, str]) -> str:
-    """Returns a file in which the state after the header's imports is kept, or nothing.
+class _Runs:
+    """The files of one worker, one after the other."""
 
-    It is made from the header alone, by a run of its own, and read by the runs that follow.
-    """
-    header = request.get("header")
-    if program or header is None:
-        return ""
-    if header not in headers and len(headers) < _MAX_HEADERS:
-        path = f"{os.getcwd()}/header{len(headers)}"
-        saving = {
-            **request,
-            "files": {"Header.lean": header},
-            "arguments": [*request["options"], f"--incr-header-save={path}", "Header.lean"],
-            "returns": "",
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.number = 0
+        self.headers: dict[str, frontend.Loaded | None] = {}
+        self.spare: Child | None = None
+
+    def answer(self, request: dict[str, Any]) -> None:
+        if self._has_loaded(request):
+            request["input"] = request["body"]
+        else:
+            request["header"] = None
+        child, report = self._run(request)
+        head = json.dumps(report).encode()
+        write_frame(len(head).to_bytes(4, "little"), head, _returned(child, request))
+        _remove(child.folder)
+
+    def _has_loaded(self, request: dict[str, Any]) -> bool:
+        """Returns whether the imports of a request are loaded in this process."""
+        header = request.get("header")
+        if self.program or header is None:
+            return False
+        if header not in self.headers:
+            if len(self.headers) >= _MAX_HEADERS:
+                return False
+            path = request["environment"]["LEAN_PATH"]
+            self.headers[header] = frontend.load_header(_LIBRARY[0], header, path)
+            self.discard()  # it was forked before
+        return self.headers[header] is not None
+
+    def discard(self) -> None:
+        """Ends the fork that waits."""
+        spare, self.spare = self.spare, None
+        if spare is not None:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(spare.process, signal.SIGKILL)
+                os.waitpid(spare.process, 0)
+            for descriptor in (spare.text, spare.out, spare.err):
+                os.close(descriptor)
+            _remove(spare.folder)
+
+    def _run(self, request: dict[str, Any]) -> tuple[Child, dict[str, Any]]:
+        blobs = request.get("blobs") or {}
+        orders = {
+            "arguments": request["arguments"],
+            "environment": request["environment"],
+            "header": request.get("header"),
+            "returns": request.get("returns") or "",
+            "settings": request.get("settings"),
+            "replay": request.get("replay") or "",
+            "hold": bool(blobs),
         }
-        report, _ = _run(saving, program, "saving")
-        headers[header] = path if report["code"] == 0 and os.path.isfile(path) else ""
-    return headers.get(header, "")
+        child = self._take(orders)
+        for name, blob in blobs.items():
+            with open(f"{child.folder}/{name}", "wb") as file:
+                file.write(base64.b64decode(blob))
+        text = request.get("input", "").encode("utf-8", "replace")
+        os.set_blocking(child.text, False)
+        rest = feed(child.text, text)
+        if not rest:
+            os.close(child.text)  # it begins before the next one is made
+        if not request.get("last"):
+            self.spare = self._fork(orders)
+        return child, watch(child, rest, request)
+
+    def _take(self, orders: dict[str, Any]) -> Child:
+        if self.spare is not None:
+            if self.spare.orders == orders and os.waitpid(self.spare.process, os.WNOHANG)[0] == 0:
+                child, self.spare = self.spare, None
+                return child
+            self.discard()
+        return self._fork(orders)
+
+    def _fork(self, orders: dict[str, Any]) -> Child:
+        self.number += 1
+        folder = f"job{self.number}"
+        os.makedirs(folder)
+        text, out, err = os.pipe(), os.pipe(), os.pipe()
+        process = os.fork()
+        if process == 0:
+            try:
+                os.setsid()
+                for kept, descriptor in enumerate((text[0], out[1], err[1])):
+                    os.dup2(descriptor, kept)
+                os.closerange(3, 256)
+                self._become(folder, orders)
+            finally:
+                os._exit(126)
+        for descriptor in (text[0], out[1], err[1]):
+            os.close(descriptor)
+        return Child(process, folder, orders, text[1], out[0], err[0])
+
+    def _become(self, folder: str, orders: dict[str, Any]) -> None:
+        os.chdir(folder)
+        here = os.getcwd()
+        for name, value in orders["environment"].items():
+            os.environ[name] = value.replace("{folder}", here)
+        while orders["hold"] and os.read(0, _CHUNK):
+            continue  # until its files are there
+        if self.program:
+            os.execv(self.program, [self.program, *orders["arguments"]])
+        if orders["replay"]:
+            os._exit(replay.replay_file(_LIBRARY[0], orders["replay"]))
+        loaded = self.headers[orders["header"]] if orders["header"] is not None else None
+        if loaded is None:
+            os._exit(elpi.call_main(_LIBRARY[0], orders["arguments"]))
+        settings, olean = orders["settings"], orders["returns"]
+        os._exit(frontend.elaborate(_LIBRARY[0], loaded, _read_text, olean, settings))
 
 
-def _run(request: dict[str, Any], program: str, folder: str) -> tuple[dict[str, Any], bytes]:
-    os.makedirs(folder)
-    for name, text in request["files"].items():
-        with open(f"{folder}/{name}", "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-    out, err = os.pipe(), os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            _become(request, program, folder, out[1], err[1])
-        finally:
-            os._exit(126)
-    os.close(out[1])
-    os.close(err[1])
-    report = _watch(child, out[0], err[0], request)
-    returned = b""
-    if request.get("returns"):
-        try:
-            with open(f"{folder}/{request['returns']}", "rb") as file:
-                returned = file.read()
-        except OSError:
-            returned = b""
-    _remove(folder)
-    return report, returned
+def _read_text() -> str:
+    text = bytearray()
+    while piece := os.read(0, _CHUNK):
+        text += piece
+    return text.decode("utf-8", "replace")
 
 
-def _become(request: dict[str, Any], program: str, folder: str, out: int, err: int) -> None:
-    os.setsid()
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.closerange(3, 256)
-    os.chdir(folder)
-    os.environ.update(request["environment"])
-    if program:
-        os.execv(program, [program, *request["arguments"]])
-    code = elpi.call_main(_LIBRARY[0], request["arguments"])
-    os._exit(code)
-
-
-def _watch(child: int, out: int, err: int, request: dict[str, Any]) -> dict[str, Any]:
-    deadline = time.monotonic() + float(request["wall_s"])
-    poller = select.poll()
-    captured: dict[int, bytearray] = {out: bytearray(), err: bytearray()}
-    for descriptor in captured:
-        poller.register(descriptor, select.POLLIN)
-    waiting = set(captured)
-    full = late = False
-    while waiting and not (full or late):
-        left = deadline - time.monotonic()
-        late = left <= 0
-        for descriptor, _event in poller.poll(max(0, int(left * 1000) + 1)) if not late else ():
-            data = os.read(descriptor, _CHUNK)
-            captured[descriptor] += data
-            full = full or sum(map(len, captured.values())) > request["output_bytes"]
-            if not data:
-                waiting.discard(descriptor)
-                poller.unregister(descriptor)
-    if full or late:
-        os.killpg(child, signal.SIGKILL)
-    _, status, usage = os.wait4(child, 0)
-    os.close(out)
-    os.close(err)
-    limit = int(request["output_bytes"])
-    return {
-        "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
-        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
-        "stdout": bytes(captured[out][:limit]).decode("utf-8", "replace"),
-        "stderr": bytes(captured[err][:limit]).decode("utf-8", "replace"),
-        "full": full,
-        "late": late,
-        "rss": usage.ru_maxrss << 10,
-        "cpu_s": usage.ru_utime + usage.ru_stime,
-    }
+def _returned(child: Child, request: dict[str, Any]) -> bytes:
+    if not request.get("returns"):
+        return b""
+    try:
+        with open(f"{child.folder}/{request['returns']}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def _remove(folder: str) -> None:
@@ -160,30 +202,3 @@ def _remove(folder: str) -> None:
             path = f"{place}/{name}"
             os.unlink(path) if os.path.islink(path) else os.rmdir(path)
     os.rmdir(folder)
-
-
-def _receive() -> dict[str, Any] | None:
-    head = _read_exactly(4)
-    size = int.from_bytes(head, "little")
-    if len(head) < 4 or size > _MAX_REQUEST_BYTES:
-        return None
-    request: dict[str, Any] = json.loads(_read_exactly(size))
-    return request
-
-
-def _read_exactly(count: int) -> bytes:
-    data = bytearray()
-    while len(data) < count:
-        piece = os.read(_READ, count - len(data))
-        if not piece:
-            break
-        data += piece
-    return bytes(data)
-
-
-def _answer(answer: tuple[dict[str, Any], bytes]) -> None:
-    head = json.dumps(answer[0]).encode()
-    frame = len(head).to_bytes(4, "little") + head + answer[1]
-    view = memoryview(len(frame).to_bytes(4, "little") + frame)
-    while view:
-        view = view[os.write(_WRITE, view) :]

@@ -1,0 +1,89 @@
+"""Elaborates files in a process that has their imports loaded already.
+
+What `lean` does with a file, called step by step, because `lean` itself can be called only whole:
+then each file would load its imports again. Only the standard library is imported: the sandbox's
+fork server loads this file by path.
+"""
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rewardkit.verifiers.lean._inside.runtime import RefusedError, Runtime, box, field
+
+__all__ = ["Loaded", "elaborate", "load_header"]
+
+_MAIN = "_stdin"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The environment after a header's imports."""
+
+    environment: int
+
+
+def load_header(lean: ctypes.CDLL, header: str, path: str) -> Loaded | None:
+    """Returns a header's environment, or None where this library cannot load it.
+
+    Args:
+        lean: the library, initialised.
+        header: lines of imports.
+        path: folders with compiled modules, as in LEAN_PATH.
+    """
+    os.environ["LEAN_PATH"] = path
+    runtime = Runtime(lean)
+    try:
+        runtime.call("lean_enable_initializer_execution")
+        runtime.search()
+        parsed = runtime.attempt("l_Lean_Elab_parseImports", runtime.string(header), box(0))
+        made = runtime.load(field(parsed, 0), extensions=True)
+        name = runtime.call("lean_name_mk_string", box(0), runtime.string(_MAIN))
+        return Loaded(runtime.call("l_Lean_Environment_setMainModule", made, name))
+    except (AttributeError, ValueError, RefusedError):
+        return None
+
+
+def elaborate(
+    lean: ctypes.CDLL,
+    loaded: Loaded,
+    read: Callable[[], str],
+    olean: str,
+    settings: dict[str, int],
+) -> int:
+    """Prints Lean's messages about a file, each a line of JSON; returns 1 if one is an error.
+
+    Once per process, and in a fork of the one that loaded the header.
+
+    Args:
+        lean: the library, initialised.
+        loaded: the header's environment.
+        read: returns the file, its imports blank; called when all else is ready.
+        olean: where to write the compiled file, if there is no error; empty for nowhere.
+        settings: `stack_kb`, `threads` and `memory_mb`, the limits that `lean` has options for.
+    """
+    runtime = Runtime(lean)
+    lean.lean_internal_set_thread_stack_size.argtypes = [ctypes.c_size_t]
+    lean.lean_internal_set_thread_stack_size(settings["stack_kb"] << 10)
+    lean.lean_internal_set_max_memory.argtypes = [ctypes.c_size_t]
+    lean.lean_internal_set_max_memory(settings["memory_mb"] << 20)
+    lean.lean_init_task_manager_using(settings["threads"])
+    try:
+        done = runtime.attempt(
+            *("l_Lean_Elab_process", runtime.string(read()), loaded.environment),
+            *(runtime.options(), box(0)),
+        )
+        environment, log = field(done, 0), field(done, 1)
+        failed = runtime.call("l_Lean_MessageLog_hasErrors", log) & 1
+        for message in runtime.items(runtime.call("l_Lean_MessageLog_toList", log)):
+            json = runtime.call("l_Lean_Message_toJson", message, flag=0)
+            sys.stdout.write(runtime.text(runtime.call("l_Lean_Json_compress", json)) + "\n")
+        sys.stdout.flush()
+        if olean and not failed:
+            runtime.attempt("l_Lean_writeModule", environment, runtime.string(olean), flag=0)
+    except RefusedError as error:
+        os.write(2, str(error).encode("utf-8", "replace")[:2000])
+        failed = 1
+    return failed
