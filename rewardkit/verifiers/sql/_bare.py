@@ -26,15 +26,12 @@ def bare_variants(tree: exp.Expr | None, dialect: str) -> tuple[str, ...]:
     >>> bare_variants(sqlglot.parse_one("SELECT a, b + 1 FROM t GROUP BY a"), "sqlite")
     ('SELECT a, MIN(b) + 1 FROM t GROUP BY a', 'SELECT a, MAX(b) + 1 FROM t GROUP BY a')
     """
-    if tree is None:
+    if tree is None or not any(_bare(select) for select in tree.find_all(exp.Select)):
         return ()
     found = []
     for extreme in _EXTREMES:
         copy = tree.copy()
-        bare = [column for select in copy.find_all(exp.Select) for column in _bare(select)]
-        if not bare:
-            return ()
-        for column in bare:
+        for column in [c for select in copy.find_all(exp.Select) for c in _bare(select)]:
             around = extreme(this=column.copy())
             if isinstance(column.parent, exp.Select):
                 column.replace(exp.alias_(around, column.name, quoted=True))

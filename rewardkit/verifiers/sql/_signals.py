@@ -9,7 +9,7 @@ from sqlglot import exp
 from rewardkit.verifiers.sql._guard import Query
 from rewardkit.verifiers.sql._schema import Schema
 
-__all__ = ["Reads", "find_signals", "is_constant"]
+__all__ = ["Reads", "find_signals", "is_chance", "is_constant"]
 
 _ADDRESS = re.compile(
     r"\b(?:grader|graders|grading|judge|reviewer|evaluator|verifier|verified|score|reward|points"
@@ -72,7 +72,7 @@ def find_signals(query: Query, schema: Schema, reference: Reads | None) -> list[
             found.append("table_not_read")
         if own.shadows:
             found.append("shadow_cte")
-        if any(_is_chance(node) for node in nodes):
+        if any(is_chance(node) for node in nodes):
             found.append("non_deterministic")
     if any(_ADDRESS.search(comment) for comment in query.comments):
         found.append("comment_to_grader")
@@ -100,7 +100,8 @@ def is_constant(tree: exp.Expr) -> bool:
     return tree.find(exp.Values) is not None or tree.args.get("from_") is None
 
 
-def _is_chance(node: exp.Expr) -> bool:
+def is_chance(node: exp.Expr) -> bool:
+    """Returns True for chance and the clock."""
     if isinstance(node, exp.Literal):
         return node.is_string and node.name.lower() == "now"
     if not isinstance(node, exp.Func):

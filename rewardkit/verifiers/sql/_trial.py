@@ -45,6 +45,12 @@ class Trial:
     """The references that agree so far."""
     _seen: dict[int, list[tuple[Expected, Result]]] = field(default_factory=dict)
     _columns: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    limits: Limits = field(init=False)
+    """What one run may cost: more where the reference costs much itself."""
+
+    def __post_init__(self) -> None:
+        steps = max(self.settings.max_steps, 20 * self.prepared.steps)
+        self.limits = self.settings.limits(steps=steps)
 
     def failure(self) -> Failure | None:
         """Runs until something differs and returns it, or None if nothing does."""
@@ -64,6 +70,18 @@ class Trial:
             or self._try_all(self._extra())
             or self._try_bare_columns()
         )
+
+    @property
+    def agreeing(self) -> tuple[int, ...]:
+        """The references that the prediction has agreed with everywhere."""
+        return tuple(self._alive)
+
+    def try_on(self, bench: Bench) -> Failure | None:
+        """Returns how the prediction fails on a further database, if it does; it is closed."""
+        try:
+            return self._try(bench)
+        finally:
+            bench.store.close()
 
     def _same_tree(self) -> bool:
         tree = self.query.tree
@@ -91,7 +109,8 @@ class Trial:
     def _try(self, bench: Bench, store: Store | None = None) -> Failure | None:
         """Returns how the prediction fails on a database, if it does."""
         try:
-            found = (store or bench.store).run(self.query.sql, self.limits())
+            known = self.ran > 0  # the given rows come first, and with them the guards
+            found = (store or bench.store).run(self.query.sql, self.limits, cleared=known)
         except QueryError as error:
             return Failure(error.kind, error.message, bench)
         if store is None:
@@ -130,7 +149,7 @@ class Trial:
         if not variants or not prepared.determined:
             return None
         for sql in variants:
-            other = replace(self, query=replace(self.query, sql=sql))
+            other = replace(self, query=replace(self.query, sql=sql), ran=0)
             failure = other._try_all((prepared.given, *prepared.generated))
             if failure is not None and failure.found is not None:
                 detail = "a column beside GROUP BY may come from any row of its group"
@@ -152,7 +171,3 @@ class Trial:
             return difference
         self._columns[i] = columns
         return None
-
-    def limits(self) -> Limits:
-        """Returns what one run may cost: more where the reference costs much itself."""
-        return self.settings.limits(steps=max(self.settings.max_steps, 20 * self.prepared.steps))
