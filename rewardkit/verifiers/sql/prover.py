@@ -112,7 +112,7 @@ class Z3Prover:
                 ordered=claim.ordered,
                 effort=self.effort,
             )
-        except Unsupported as error:
+        except (Unsupported, RecursionError) as error:
             return Proof(ProofStatus.UNKNOWN, detail=f"outside of the fragment: {error}")
         if found.proved:
             return Proof(ProofStatus.EQUIVALENT)

@@ -8,8 +8,12 @@ import sqlglot
 
 from rewardkit.errors import ConfigError
 from rewardkit.verifiers.sql import SqlVerifier
+from rewardkit.verifiers.sql._engines.base import Limits
 from rewardkit.verifiers.sql._engines.sqlite import SqliteEngine
+from rewardkit.verifiers.sql._judge import grade
+from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql.prover import Claim, Proof, ProofStatus, Prover, Z3Prover
+from rewardkit.verifiers.sql.reference import read_reference
 from tests._needs import needs
 from tests.verifiers.sql.cases import read_cases
 
@@ -93,8 +97,6 @@ def test_rows_of_a_model_tell_queries_apart():
     assert proof.status is ProofStatus.DIFFERENT
     store, kept = SqliteEngine(schema=DDL, rows="").generated(proof.data)
     assert {len(rows) for rows in kept.values()} == {1}
-    from rewardkit.verifiers.sql._engines.base import Limits
-
     assert store.run(query, Limits()).rows != store.run(reference, Limits()).rows
 
 
@@ -153,9 +155,9 @@ REFERENCE = {"schema": DDL, "rows": ROWS, "sql": "SELECT name FROM e WHERE pay >
 RIGHT, WRONG = "SELECT name FROM e WHERE NOT pay <= 50", "SELECT name FROM e WHERE pay >= 50"
 
 
-def verdict_with(prover, query, **options):
-    with SqlVerifier(workers=1, prover=prover, timeout_s=20.0, **options) as verifier:
-        return verifier.verify(query, REFERENCE)
+def verdict_with(prover, query, reference=REFERENCE, **options):
+    task = read_reference(reference, dialect="sqlite")
+    return grade(task, query, Settings(prover=prover, timeout_s=20.0, **options))
 
 
 def test_a_claim_of_equality_never_beats_data():
@@ -175,19 +177,22 @@ def test_a_claim_of_difference_counts_only_as_far_as_its_rows_do():
     assert (wrong.passed, wrong.evidence["database"]) == (False, "from says")
 
 
-@pytest.mark.parametrize("status", ["dies", "raises", "unknown"])
+@pytest.mark.parametrize("status", ["raises", "unknown"])
 def test_a_prover_that_fails_changes_nothing(status):
     assert verdict_with(Says(status), RIGHT).passed
 
 
+def test_a_prover_that_dies_takes_no_verdict_with_it():
+    with SqlVerifier(workers=1, prover=Says("dies"), timeout_s=20.0) as verifier:
+        assert verifier.verify(RIGHT, REFERENCE).passed
+
+
 def test_a_proof_raises_the_confidence():
-    weak = {**REFERENCE, "rows": ""}
-    with SqlVerifier(workers=1, databases=0, prover="z3") as verifier:
-        proved = verifier.verify(RIGHT, REFERENCE)
-        assert proved.parts["confidence"] == 1.0
-        assert proved.evidence["prover"]["status"] == "equivalent"
-        caught = verifier.verify(WRONG, weak)
-        assert (caught.evidence["why"], caught.evidence["database"]) == ("coincidental", "from z3")
+    proved = verdict_with(Z3Prover(), RIGHT, databases=0)
+    assert proved.parts["confidence"] == 1.0
+    assert proved.evidence["prover"]["status"] == "equivalent"
+    caught = verdict_with(Z3Prover(), WRONG, {**REFERENCE, "rows": ""}, databases=0)
+    assert (caught.evidence["why"], caught.evidence["database"]) == ("coincidental", "from z3")
 
 
 def test_what_is_no_prover_is_refused():

@@ -7,7 +7,7 @@ import z3
 
 from rewardkit.verifiers.sql._engines.base import Data, Row
 from rewardkit.verifiers.sql._proving.blocks import Occurrence, Unsupported
-from rewardkit.verifiers.sql._proving.terms import Term, variable
+from rewardkit.verifiers.sql._proving.values import variable
 from rewardkit.verifiers.sql._schema import Column, ForeignKey, Schema, Table
 
 __all__ = ["read_rows"]

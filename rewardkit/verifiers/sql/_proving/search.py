@@ -16,7 +16,8 @@ from sqlglot import exp
 from rewardkit.verifiers.sql._engines.base import Data
 from rewardkit.verifiers.sql._proving.blocks import Block, Env, Placed, Unsupported, aggregates
 from rewardkit.verifiers.sql._proving.rows import read_rows
-from rewardkit.verifiers.sql._proving.terms import Encoder, Term, same_value, variable
+from rewardkit.verifiers.sql._proving.terms import Encoder
+from rewardkit.verifiers.sql._proving.values import Term, same_value, variable
 from rewardkit.verifiers.sql._schema import Schema
 
 __all__ = ["Outcome", "compare_blocks"]

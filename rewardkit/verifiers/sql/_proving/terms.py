@@ -1,26 +1,27 @@
-"""Values and conditions of SQL as formulas: each value with whether it is NULL.
-
-Integers are exact integers and reals exact reals, so overflow and rounding are left out. Texts and
-dates are places in an order without gaps, which is more than texts have: what holds for all places
-holds for all texts. Functions are symbols that give the same for the same, and nothing more.
-"""
+"""Expressions of SQL as formulas."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import z3
 from sqlglot import exp
 
-from rewardkit.verifiers.sql._proving.blocks import Occurrence, Placed, Unsupported
+from rewardkit.verifiers.sql._proving.blocks import Env, Occurrence, Placed, Unsupported
+from rewardkit.verifiers.sql._proving.values import (
+    Term,
+    Truth,
+    choose,
+    compare,
+    number,
+    same_value,
+    symbol,
+    variable,
+)
 from rewardkit.verifiers.sql._schema import Column
 from rewardkit.verifiers.sql._signals import is_chance
 
-__all__ = ["Encoder", "Term", "Truth"]
+__all__ = ["Encoder"]
 
-_KINDS = {"int": "int", "real": "real", "text": "text", "date": "text", "timestamp": "text"}
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Lower: "text", exp.Upper: "text", exp.Trim: "text", exp.Substring: "text",
     exp.DPipe: "text", exp.Length: "int", exp.Round: "real", exp.Replace: "text",
@@ -29,23 +30,6 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
 """Functions that are symbols, and the kind of what they give."""
 _PATTERNS = (exp.Like, exp.ILike, exp.Glob)
 _SIGNS = {exp.GT: "gt", exp.GTE: "ge", exp.LT: "lt", exp.LTE: "le", exp.EQ: "eq", exp.NEQ: "ne"}
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A value: its kind (int, real, text), what it is, and whether it is NULL."""
-
-    kind: str
-    value: Any
-    null: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """A condition of three values: whether it is true, and whether it is false."""
-
-    true: Any
-    false: Any
 
 
 class Encoder:
@@ -90,7 +74,7 @@ class Encoder:
             return Term("null", z3.IntVal(0), z3.BoolVal(True))
         if isinstance(node, exp.Neg):
             inner = self.term(Placed(node.this, env))
-            return Term(_number(inner).kind, -inner.value, inner.null)
+            return Term(number(inner).kind, -inner.value, inner.null)
         if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod | exp.IntDiv):
             return self._arithmetic(node, env)
         if isinstance(node, exp.Case | exp.If | exp.Coalesce | exp.Nullif):
@@ -159,10 +143,10 @@ class Encoder:
             z3.And(z3.Not(value.null), value.value == 0),
         )
 
-    def _two(self, node: exp.Expr, env: Any) -> tuple[Term, Term]:  # noqa: ANN401
+    def _two(self, node: exp.Expr, env: Env) -> tuple[Term, Term]:
         return self.term(Placed(node.this, env)), self.term(Placed(node.expression, env))
 
-    def _is(self, node: exp.Expr, env: Any) -> Truth:  # noqa: ANN401
+    def _is(self, node: exp.Expr, env: Env) -> Truth:
         other = node.expression
         if isinstance(other, exp.Boolean):
             inner = self.truth(Placed(node.this, env))
@@ -174,7 +158,7 @@ class Encoder:
             same = same_value(left, self.term(Placed(other, env)))
         return Truth(same, z3.Not(same))
 
-    def _within(self, node: exp.In, env: Any) -> Truth:  # noqa: ANN401
+    def _within(self, node: exp.In, env: Env) -> Truth:
         if node.args.get("query") is not None or not node.expressions:
             raise Unsupported("a query inside a condition")
         left = self.term(Placed(node.this, env))
@@ -191,8 +175,8 @@ class Encoder:
             return Term("real", z3.RealVal(text), no)
         raise Unsupported(f"the number {text}")
 
-    def _arithmetic(self, node: exp.Expr, env: Any) -> Term:  # noqa: ANN401
-        left, right = (_number(term) for term in self._two(node, env))
+    def _arithmetic(self, node: exp.Expr, env: Env) -> Term:
+        left, right = (number(term) for term in self._two(node, env))
         linear = isinstance(node, exp.Add | exp.Sub) or (
             isinstance(node, exp.Mul)
             and any(z3.is_int_value(one.value) for one in (left, right))
@@ -210,14 +194,14 @@ class Encoder:
         )
         return symbol(node.key, both, "int" if whole else "real")
 
-    def _choice(self, node: exp.Expr, env: Any) -> Term:  # noqa: ANN401
+    def _choice(self, node: exp.Expr, env: Env) -> Term:
         if isinstance(node, exp.Nullif):
             left, right = self._two(node, env)
             return Term(left.kind, left.value, z3.Or(left.null, compare("eq", left, right).true))
         if isinstance(node, exp.Coalesce):
             terms = [self.term(Placed(one, env)) for one in (node.this, *node.expressions)]
             branches = [(z3.Not(term.null), term) for term in terms[:-1]]
-            return _choose(branches, terms[-1])
+            return choose(branches, terms[-1])
         if isinstance(node, exp.If):
             ifs, base, default = [node], None, node.args.get("false")
         else:
@@ -231,9 +215,9 @@ class Encoder:
                 met = compare("eq", self.term(Placed(base, env)), self.term(when))
             branches.append((met.true, self.term(Placed(one.args["true"], env))))
         last = exp.Null() if default is None else default
-        return _choose(branches, self.term(Placed(last, env)))
+        return choose(branches, self.term(Placed(last, env)))
 
-    def _cast(self, node: exp.Cast, env: Any) -> Term:  # noqa: ANN401
+    def _cast(self, node: exp.Cast, env: Env) -> Term:
         to = node.to.sql().upper()
         kinds = {"REAL": "real", "FLOAT": "real", "DOUBLE": "real", "INT": "int", "TEXT": "text"}
         kind = next((kind for name, kind in kinds.items() if to.startswith(name)), None)
@@ -246,7 +230,7 @@ class Encoder:
             return Term("real", z3.ToReal(inner.value), inner.null)
         return symbol(f"cast {kind}", [inner], kind)
 
-    def _symbol(self, node: exp.Expr, env: Any, kind: str) -> Term:  # noqa: ANN401
+    def _symbol(self, node: exp.Expr, env: Env, kind: str) -> Term:
         terms, marks = [], [node.key]
         for name, value in node.args.items():
             for one in value if isinstance(value, list) else [value]:
@@ -256,91 +240,3 @@ class Encoder:
                 elif one:
                     marks.append(f"{name}={one}")
         return symbol(" ".join(marks), terms, kind)
-
-
-def variable(slot: int, occurrence: Occurrence, column: Column) -> Term:
-    """Returns the variable of a column of the row in a slot.
-
-    Raises:
-        Unsupported: the column's type.
-    """
-    kind = _KINDS.get(column.kind)
-    if kind is None:
-        raise Unsupported(f"a column of {column.kind}")
-    name = f"{slot}.{occurrence.table.name}.{column.name}"
-    value = z3.Int(name) if kind == "int" else z3.Real(name)
-    return Term(kind, value, z3.Bool(f"{name}?") if column.nullable else z3.BoolVal(False))
-
-
-def symbol(name: str, terms: Sequence[Term], kind: str) -> Term:
-    """Returns a function of which nothing is known but that it is one."""
-    name = f"{name}({','.join(term.kind for term in terms)})"
-    given = [part for term in terms for part in (canonical(term), term.null)]
-    sorts = [part.sort() for part in given]
-    result = z3.IntSort() if kind == "int" else z3.RealSort()
-    value = z3.Function(name, *sorts, result)(*given)
-    return Term(kind, value, z3.Function(f"{name}?", *sorts, z3.BoolSort())(*given))
-
-
-def canonical(term: Term) -> Any:  # noqa: ANN401
-    """Returns a value that is 0 for every NULL, so that equal terms are equal formulas."""
-    zero = z3.IntVal(0) if term.value.sort() == z3.IntSort() else z3.RealVal(0)
-    return z3.If(term.null, zero, term.value)
-
-
-def compare(sign: str, left: Term, right: Term) -> Truth:
-    """Returns a comparison of two values of kinds that can be compared.
-
-    Raises:
-        Unsupported: a number with a text.
-    """
-    a, b = _aligned(left, right)
-    known = z3.And(z3.Not(left.null), z3.Not(right.null))
-    holds = {
-        "eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b,
-    }[sign]  # fmt: skip
-    return Truth(z3.And(known, holds), z3.And(known, z3.Not(holds)))
-
-
-def same_value(left: Term, right: Term) -> Any:  # noqa: ANN401
-    """Returns that two values are equal or both NULL.
-
-    Raises:
-        Unsupported: a number with a text.
-    """
-    a, b = _aligned(left, right)
-    both = z3.And(z3.Not(left.null), z3.Not(right.null), a == b)
-    return z3.Or(z3.And(left.null, right.null), both)
-
-
-def _aligned(left: Term, right: Term) -> tuple[Any, Any]:
-    kinds = {left.kind, right.kind} - {"null"}
-    if "text" in kinds and len(kinds) > 1:
-        raise Unsupported("a number beside a text")
-    if left.value.sort() == right.value.sort():
-        return left.value, right.value
-    return _as_real(left), _as_real(right)
-
-
-def _as_real(term: Term) -> Any:  # noqa: ANN401
-    return z3.ToReal(term.value) if term.value.sort() == z3.IntSort() else term.value
-
-
-def _number(term: Term) -> Term:
-    if term.kind not in ("int", "real"):
-        raise Unsupported("arithmetic on what is no number")
-    return term
-
-
-def _choose(branches: Sequence[tuple[Any, Term]], last: Term) -> Term:
-    terms = [*(term for _, term in branches), last]
-    kinds = {term.kind for term in terms} - {"null"}
-    if len(kinds) > 1 or not kinds:
-        # A choice of an integer or a real is printed and divided as what it is.
-        raise Unsupported("branches of several kinds")
-    kind = kinds.pop()
-    value, null = (_as_real(last) if kind != "int" else last.value), last.null
-    for when, term in reversed(branches):
-        given = _as_real(term) if kind != "int" else term.value
-        value, null = z3.If(when, given, value), z3.If(when, term.null, null)
-    return Term(kind, value, null)
