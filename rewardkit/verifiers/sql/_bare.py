@@ -5,9 +5,11 @@ practice from the first one stored, so an order of the rows that would show it c
 the rows lie by their key. The least and the greatest value of the group show it everywhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
+
+from rewardkit.verifiers.sql._guard import list_nodes
 
 __all__ = ["bare_variants"]
 
@@ -15,7 +17,9 @@ _EXTREMES = (exp.Min, exp.Max)
 _OPAQUE = (exp.Query, exp.AggFunc, exp.Window)
 
 
-def bare_variants(tree: exp.Expr | None, dialect: str) -> tuple[str, ...]:
+def bare_variants(
+    tree: exp.Expr | None, dialect: str, nodes: Sequence[exp.Expr] = ()
+) -> tuple[str, ...]:
     """Returns a query with the least and with the greatest value of each bare column.
 
     A query whose bare columns are determined gives the same for both. Nothing is returned for one
@@ -26,7 +30,12 @@ def bare_variants(tree: exp.Expr | None, dialect: str) -> tuple[str, ...]:
     >>> bare_variants(sqlglot.parse_one("SELECT a, b + 1 FROM t GROUP BY a"), "sqlite")
     ('SELECT a, MIN(b) + 1 FROM t GROUP BY a', 'SELECT a, MAX(b) + 1 FROM t GROUP BY a')
     """
-    if tree is None or not any(_bare(select) for select in tree.find_all(exp.Select)):
+    if tree is None:
+        return ()
+    nodes = nodes or list_nodes(tree)
+    if not any(isinstance(node, exp.Group | exp.AggFunc) for node in nodes):
+        return ()
+    if not any(isinstance(node, exp.Select) and _bare(node) for node in nodes):
         return ()
     found = []
     for extreme in _EXTREMES:

@@ -64,6 +64,11 @@ class Prepared:
         return () if tree is None else decompose(tree, self.engine.schema)
 
     @cached_property
+    def columns(self) -> frozenset[str]:
+        """The names of the schema's columns in lower case."""
+        return self.engine.schema.column_names()
+
+    @cached_property
     def reads(self) -> Reads | None:
         """What the first reference reads; None if nothing could parse it."""
         tree = self.references[0].tree if self.references else None

@@ -93,7 +93,7 @@ class Trial:
 
     def _extra(self) -> Iterable[Bench]:
         known = self.prepared.clues
-        clues = read_clues(self.query.tree, self.prepared.engine.schema.column_names())
+        clues = read_clues(self.query.tree, self.prepared.columns, self.query.nodes)
         new = Clues(
             clues.by_column - known.by_column,
             clues.loose - known.loose,
@@ -145,7 +145,7 @@ class Trial:
         prepared = self.prepared
         if prepared.way.target != "sqlite":  # the others refuse such columns
             return None
-        variants = bare_variants(self.query.tree, "sqlite")
+        variants = bare_variants(self.query.tree, "sqlite", self.query.nodes)
         if not variants or not prepared.determined:
             return None
         for sql in variants:

@@ -24,6 +24,8 @@ _STEP = 1_000
 _FINE = 20_000
 """Instructions up to which a cost counts each of them."""
 _BATCH = 256
+_FEW_CELLS = 24
+"""No more than this many values can hold more text than a result may: SQLite caps each."""
 _HEAP = 256 << 20
 _DENIED_FUNCTIONS = frozenset(
     "load_extension randomblob readfile writefile edit fts3_tokenizer sqlite_compileoption_get "
@@ -79,6 +81,8 @@ class SqliteStore:
         self._backwards = backwards
         self._tables: set[str] = set()
         self._trusted = False
+        self._meter = _Meter()
+        self._step = 0
         self._watched = True
         self._connection.set_authorizer(self._authorize)
 
@@ -104,8 +108,11 @@ class SqliteStore:
             self._random.seed(self._seed)
         if self._connection.text_factory is not str:
             self._connection.text_factory = str
-        meter = _Meter(limits, step)
-        self._connection.set_progress_handler(meter, step)
+        meter = self._meter
+        meter.start(limits, step)
+        if step != self._step:
+            self._step = step
+            self._connection.set_progress_handler(meter, step)
         try:
             try:
                 return self._fetch(sql, limits, meter)
@@ -118,22 +125,16 @@ class SqliteStore:
             raise _explain(error, meter) from None
         except MemoryError:
             raise QueryError("memory", "the query needs too much memory") from None
-        finally:
-            self._connection.set_progress_handler(None, 0)
 
     def _fetch(self, sql: str, limits: Limits, meter: "_Meter") -> Result:
         cursor = self._connection.execute(sql)
         try:
             if cursor.description is None:
                 raise QueryError("unsafe", "not a query")
-            rows: list[Row] = []
-            chars = 0
-            while batch := cursor.fetchmany(_BATCH):
-                rows += batch
-                chars += sum(len(v) for row in batch for v in row if isinstance(v, str | bytes))
-                if len(rows) > limits.rows or chars > limits.cells_chars:
-                    raise QueryError("row_cap", f"more than {limits.rows:,} rows or too much text")
             names = tuple(column[0] for column in cursor.description)
+            rows: list[Row] = cursor.fetchmany(_BATCH)
+            if len(rows) == _BATCH or len(rows) * len(names) > _FEW_CELLS:
+                self._fetch_more(cursor, rows, limits)
             return Result(names, rows, meter.steps, frozenset(self._tables))
         finally:
             cursor.close()
@@ -141,6 +142,15 @@ class SqliteStore:
     def _draw(self) -> int:
         self._drawn = True
         return self._random.getrandbits(63)
+
+    def _fetch_more(self, cursor: sqlite3.Cursor, rows: list[Row], limits: Limits) -> None:
+        batch, chars = rows, 0
+        while batch:
+            chars += sum(len(v) for row in batch for v in row if isinstance(v, str | bytes))
+            if len(rows) > limits.rows or chars > limits.cells_chars:
+                raise QueryError("row_cap", f"more than {limits.rows:,} rows or too much text")
+            batch = cursor.fetchmany(_BATCH)
+            rows += batch
 
     def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         if action in _READING:
@@ -167,7 +177,11 @@ class SqliteStore:
 class _Meter:
     """Counts the virtual machine's instructions and ends the query at a limit."""
 
-    def __init__(self, limits: Limits, step: int) -> None:
+    def __init__(self) -> None:
+        self.start(Limits(), _STEP)
+
+    def start(self, limits: Limits, step: int) -> None:
+        """Begins to count for a query."""
         self._limit, self._step = limits.steps, step
         self._deadline = time.monotonic() + limits.seconds
         self.steps = 0
