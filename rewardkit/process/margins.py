@@ -73,9 +73,7 @@ class PreferencePair:
     """By how much it is better, above 0."""
 
 
-def preference_pairs(
-    scores: Sequence[float | None], *, least: float = 0.0
-) -> list[PreferencePair]:
+def preference_pairs(scores: Sequence[float | None], *, least: float = 0.0) -> list[PreferencePair]:
     """Returns all pairs of a group with different scores, the widest margins first.
 
     Scores may be those of completions, `parts["subtasks"]` of SQL verdicts, or those of next steps
@@ -103,9 +101,7 @@ def preference_pairs(
     return sorted(pairs, key=lambda pair: (-pair.margin, pair.chosen, pair.rejected))
 
 
-def margin_loss(
-    log_ratio: float, margin: float, *, beta: float = 0.1, alpha: float = 1.0
-) -> float:
+def margin_loss(log_ratio: float, margin: float, *, beta: float = 0.1, alpha: float = 1.0) -> float:
     """Returns the preference loss of one pair, offset by how far apart its two are.
 
     -log sigmoid(beta h - alpha log m), where h is the log-ratio of the policy over the frozen

@@ -243,9 +243,7 @@ def _evidence(trial: Trial, signals: Sequence[str]) -> dict[str, Json]:
     return evidence
 
 
-def _failed(
-    trial: Trial, failure: Failure, signals: list[str], attempt: Attempt | None
-) -> Verdict:
+def _failed(trial: Trial, failure: Failure, signals: list[str], attempt: Attempt | None) -> Verdict:
     why = failure.why
     if why == "non_deterministic" and why not in signals:
         signals = [*signals, why]

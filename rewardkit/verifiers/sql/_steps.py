@@ -111,7 +111,10 @@ class Attempt:
         if len(self._benches) > len(known):  # the one on which the whole fails
             query = standalone(self.wanted[i])
             sql = "" if query is None else query.sql(dialect=self.prepared.way.target)
-            known = (*known, *_run_all(sql, self._benches[len(known) :], limits, None, trusted=True))
+            known = (
+                *known,
+                *_run_all(sql, self._benches[len(known) :], limits, None, trusted=True),
+            )
         return known
 
     def nearest(self, j: int) -> float:

@@ -59,7 +59,8 @@ class SqlVerifier(Verifier):
         compat: grade by the published rule of another grader, on the given rows: a name in
             `rewardkit.verifiers.sql.compat.RULES`. The guard stays. `parts["reward"]` has the
             rule's own number, `score` is scaled into [0, 1].
-        prover: "z3", or a `Prover` of your own, asked about queries that agree everywhere; advisory.
+        prover: "z3", or a `Prover` of your own, asked about queries that agree everywhere; its
+            answer is advice.
         workers: processes; None for one per core.
         memory_mb: memory of one of them, in MiB.
 

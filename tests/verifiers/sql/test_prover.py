@@ -24,7 +24,9 @@ DDL = (
     "CREATE TABLE e(eid INTEGER PRIMARY KEY, name TEXT NOT NULL, did INTEGER REFERENCES d(did), "
     "pay INTEGER, rate REAL, day DATE)"
 )
-ROWS = "INSERT INTO d VALUES (1, 'Oslo'); INSERT INTO e VALUES (1, 'Vera', 1, 90, 0.5, '2024-01-02')"
+ROWS = (
+    "INSERT INTO d VALUES (1, 'Oslo'); INSERT INTO e VALUES (1, 'Vera', 1, 90, 0.5, '2024-01-02')"
+)
 
 
 def ask(query, reference, *, ordered=False, ddl=DDL):
@@ -36,7 +38,8 @@ def ask(query, reference, *, ordered=False, ddl=DDL):
 EQUIVALENT = [
     ("SELECT name FROM e WHERE NOT pay <= 50", "SELECT name FROM e WHERE pay > 50"),
     ("SELECT name FROM e WHERE pay >= 51", "SELECT name FROM e WHERE pay > 50"),
-    ("SELECT name FROM e WHERE pay BETWEEN 1 AND 9", "SELECT name FROM e WHERE pay > 0 AND pay < 10"),
+    ("SELECT name FROM e WHERE pay BETWEEN 1 AND 9",
+     "SELECT name FROM e WHERE pay > 0 AND pay < 10"),
     ("SELECT name FROM e WHERE pay IN (1, 2)", "SELECT name FROM e WHERE pay = 2 OR pay = 1"),
     ("SELECT e.name FROM d JOIN e ON d.did = e.did WHERE d.city = 'x'",
      "SELECT a.name FROM e AS a, d AS b WHERE b.city = 'x' AND a.did = b.did"),
@@ -51,7 +54,8 @@ EQUIVALENT = [
      "SELECT MAX(x.pay) - MIN(x.pay) FROM e AS x WHERE NOT x.did IS NULL"),
     ("SELECT DISTINCT city FROM d WHERE city < 'b' AND city < 'c'",
      "SELECT DISTINCT city FROM d WHERE city < 'b'"),
-    ("SELECT b.name FROM e AS a JOIN e AS b ON a.eid = b.eid", "SELECT a.name FROM e AS a JOIN e AS b ON b.eid = a.eid"),
+    ("SELECT b.name FROM e AS a JOIN e AS b ON a.eid = b.eid",
+     "SELECT a.name FROM e AS a JOIN e AS b ON b.eid = a.eid"),
     ("SELECT LOWER(name) FROM e WHERE LOWER(name) LIKE 'a%'",
      "SELECT LOWER(x.name) FROM e x WHERE LOWER(x.name) LIKE 'a%'"),
     ("SELECT * FROM d", "SELECT did, city FROM d"),
@@ -74,8 +78,10 @@ DIFFERENT = [
     ("SELECT COUNT(*) FROM e", "SELECT COUNT(*) FROM e GROUP BY did"),
     ("SELECT SUM(pay) FROM e", "SELECT SUM(DISTINCT pay) FROM e"),
     ("SELECT DISTINCT city FROM d", "SELECT city FROM d"),
-    ("SELECT a.name FROM e a JOIN e b ON a.did = b.did", "SELECT a.name FROM e a JOIN e b ON a.eid = b.eid"),
-    ("SELECT name FROM e LEFT JOIN d ON e.did = d.did", "SELECT name FROM e JOIN d ON e.did = d.did"),
+    ("SELECT a.name FROM e a JOIN e b ON a.did = b.did",
+     "SELECT a.name FROM e a JOIN e b ON a.eid = b.eid"),
+    ("SELECT name FROM e LEFT JOIN d ON e.did = d.did",
+     "SELECT name FROM e JOIN d ON e.did = d.did"),
     ("SELECT name FROM e WHERE did IN (SELECT did FROM d)", "SELECT name FROM e"),
     ("SELECT name FROM e LIMIT 1", "SELECT name FROM e"),
     ("SELECT name FROM e WHERE random() > 0", "SELECT name FROM e WHERE random() > 0"),

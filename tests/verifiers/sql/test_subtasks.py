@@ -169,7 +169,7 @@ def test_steps_reach_tokens(stepped):
         f"WITH {OTHER} SELECT 'x' FROM best",
         f"WITH {OTHER} SELECT * FROM sqlite_master, best",
         f"WITH {OTHER} SELECT 1; SELECT 2",
-        f"WITH {OTHER}, n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT MAX(i) FROM n, best",
+        f"WITH {OTHER}, n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n, best",
     ],
 )
 def test_what_is_refused_is_paid_for_no_part(stepped, hostile):
@@ -179,7 +179,9 @@ def test_what_is_refused_is_paid_for_no_part(stepped, hostile):
 
 def test_a_step_that_never_ends_does_not_take_the_verdict(stepped):
     slow = "n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
-    text = f"WITH RECURSIVE {slow}, {OTHER} SELECT e.name FROM emp e, best, (SELECT i FROM n LIMIT 1)"
+    text = (
+        f"WITH RECURSIVE {slow}, {OTHER} SELECT e.name FROM emp e, best, (SELECT i FROM n LIMIT 1)"
+    )
     verdict = stepped.verify(text, REFERENCE)
     assert verdict.evidence["why"] == "wrong_rows"
     assert dict(steps_of(verdict, text))["best"] == 1.0

@@ -147,9 +147,7 @@ class PostgresStore:
         """Returns the planner's estimate of the total cost; the tables have no statistics."""
         return self._inside(limits, lambda connection: _plan_cost(connection, sql))
 
-    def _inside(
-        self, limits: Limits, work: Callable[[psycopg.Connection[Row]], _Found]
-    ) -> _Found:
+    def _inside(self, limits: Limits, work: Callable[[psycopg.Connection[Row]], _Found]) -> _Found:
         try:
             with self._engine.scratch(self._script, limits.seconds) as connection:
                 timer = threading.Timer(limits.seconds + 0.5, connection.cancel)

@@ -172,9 +172,7 @@ class _Reader:
         block.equalities.append((Placed(column, before), Placed(column, after)))
         env.merged = env.merged | {name.lower()}
 
-    def _add(
-        self, source: exp.Expr, block: Block, env: Env, ctes: Mapping[str, exp.Expr]
-    ) -> None:
+    def _add(self, source: exp.Expr, block: Block, env: Env, ctes: Mapping[str, exp.Expr]) -> None:
         alias = source.alias_or_name.lower()
         if alias in env.sources or not alias:
             raise Unsupported("a source without a name of its own")
@@ -217,7 +215,9 @@ class _Reader:
         if group is not None:
             if any(v for k, v in group.args.items() if k != "expressions"):
                 raise Unsupported("grouping sets")
-            block.keys = [_referred(key, block.outputs, env, first=False) for key in group.expressions]
+            block.keys = [
+                _referred(key, block.outputs, env, first=False) for key in group.expressions
+            ]
         elif any(True for one in block.outputs for _ in aggregates(one.node)) or having is not None:
             block.keys = []
         if having is not None:

@@ -7,7 +7,7 @@ import z3
 
 from rewardkit.verifiers.sql._engines.base import Data, Row
 from rewardkit.verifiers.sql._proving.blocks import Occurrence, Unsupported
-from rewardkit.verifiers.sql._proving.values import variable
+from rewardkit.verifiers.sql._proving.values import Formula, variable
 from rewardkit.verifiers.sql._schema import Column, ForeignKey, Schema, Table
 
 __all__ = ["read_rows"]
@@ -19,9 +19,9 @@ _FILL: Mapping[str, Any] = {
 
 
 def read_rows(
-    model: Any,  # noqa: ANN401
+    model: Formula,
     occurrences: Sequence[Occurrence],
-    texts: Mapping[str, Any],
+    texts: Mapping[str, Formula],
     schema: Schema,
 ) -> Data:
     """Returns one row for each table of a pairing, with the parents that they ask for.
@@ -46,7 +46,10 @@ def read_rows(
 
 
 def _value(
-    model: Any, one: Occurrence, column: Column, places: Sequence[tuple[float, str]]  # noqa: ANN401
+    model: Formula,
+    one: Occurrence,
+    column: Column,
+    places: Sequence[tuple[float, str]],
 ) -> Any:  # noqa: ANN401
     try:
         term = variable(one.number, one, column)
@@ -60,7 +63,7 @@ def _value(
     return int(number) if term.kind == "int" else number
 
 
-def _fraction(model: Any, value: Any) -> float:  # noqa: ANN401
+def _fraction(model: Formula, value: Formula) -> float:
     found = model.eval(value, model_completion=True)
     if z3.is_int_value(found):
         return float(found.as_long())

@@ -7,8 +7,7 @@ bags and for sets; it is not complete: keys may make a join superfluous, which i
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, permutations, product
-from typing import Any
+from itertools import islice, pairwise, permutations, product
 
 import z3
 from sqlglot import exp
@@ -17,7 +16,7 @@ from rewardkit.verifiers.sql._engines.base import Data
 from rewardkit.verifiers.sql._proving.blocks import Block, Env, Placed, Unsupported, aggregates
 from rewardkit.verifiers.sql._proving.rows import read_rows
 from rewardkit.verifiers.sql._proving.terms import Encoder
-from rewardkit.verifiers.sql._proving.values import Term, same_value, variable
+from rewardkit.verifiers.sql._proving.values import Formula, Term, same_value, variable
 from rewardkit.verifiers.sql._schema import Schema
 
 __all__ = ["Outcome", "compare_blocks"]
@@ -67,7 +66,9 @@ def compare_blocks(
             undecided = "no decision within the effort"
         elif rows is None and tried.model is not None:
             rows = read_rows(tried.model, tried.occurrences, tried.texts, schema)
-    return Outcome(False, rows, shape or undecided or "no pairing of the tables makes them the same")
+    return Outcome(
+        False, rows, shape or undecided or "no pairing of the tables makes them the same"
+    )
 
 
 def _pairings(query: Block, reference: Block) -> Iterator[dict[int, int]]:
@@ -98,20 +99,22 @@ class _Pairing:
         self, query: Block, reference: Block, schema: Schema, dialect: str,
         slots: Mapping[int, int], effort: int,
     ) -> None:  # fmt: skip
-        self.texts: dict[str, Any] = {}
+        self.texts: dict[str, Formula] = {}
         self.occurrences = reference.occurrences
-        self.model: Any = None
+        self.model: Formula = None
         self._blocks = (query, reference)
         self._schema, self._effort = schema, effort
         self._encoders = (
             Encoder(dialect, dict(slots), self.texts),
             Encoder(dialect, {o.number: o.number for o in reference.occurrences}, self.texts),
         )
-        self._facts: list[Any] = self._keys()
+        self._facts: list[Formula] = self._keys()
 
     def decide(self, *, ordered: bool) -> str:
         """Returns "same", "different" or "open"."""
-        mine, theirs = (self._condition(b, e) for b, e in zip(self._blocks, self._encoders, strict=True))
+        mine, theirs = (
+            self._condition(b, e) for b, e in zip(self._blocks, self._encoders, strict=True)
+        )
         found = [self._never(mine != theirs)]
         # Of an empty group, which is there without GROUP BY, the condition says nothing.
         whole = self._blocks[1].keys == []
@@ -128,18 +131,18 @@ class _Pairing:
             found += self._orders(premise)
         return next((one for one in ("different", "open") if one in found), "same")
 
-    def _condition(self, block: Block, encoder: Encoder) -> Any:  # noqa: ANN401
+    def _condition(self, block: Block, encoder: Encoder) -> Formula:
         every = [encoder.truth(placed).true for placed in block.conditions]
         for left, right in block.equalities:
             a, b = encoder.term(left), encoder.term(right)
             every.append(z3.And(z3.Not(a.null), z3.Not(b.null), same_value(a, b)))
         return z3.And(*every)
 
-    def _equal(self, premise: Sequence[Any], left: Placed, right: Placed) -> str:
+    def _equal(self, premise: Sequence[Formula], left: Placed, right: Placed) -> str:
         a, b = self._encoders[0].term(left), self._encoders[1].term(right)
         return self._never(*premise, z3.Not(same_value(a, b)))
 
-    def _never(self, *formulas: Any) -> str:  # noqa: ANN401
+    def _never(self, *formulas: Formula) -> str:
         """Returns "same" if no rows make all of the formulas true, else "different" or "open"."""
         solver = z3.Solver()
         solver.set("rlimit", self._effort)
@@ -153,11 +156,11 @@ class _Pairing:
             self.model = solver.model()
         return "different"
 
-    def _text_order(self) -> list[Any]:
+    def _text_order(self) -> list[Formula]:
         texts = sorted(self.texts)
-        return [self.texts[a] < self.texts[b] for a, b in zip(texts, texts[1:], strict=False)]
+        return [self.texts[a] < self.texts[b] for a, b in pairwise(texts)]
 
-    def _keys(self) -> list[Any]:
+    def _keys(self) -> list[Formula]:
         """Rows of one table with one key are one row."""
         facts = []
         for i, one in enumerate(self.occurrences):
@@ -178,7 +181,7 @@ class _Pairing:
                         facts.append(z3.Implies(z3.And(*met), every))
         return facts
 
-    def _pair_keys(self, condition: Any) -> str:  # noqa: ANN401
+    def _pair_keys(self, condition: Formula) -> str:
         """Returns whether both group alike: each key of one is a key of the other."""
         mine, theirs = ([*(b.keys or ())] for b in self._blocks)
         found = []
@@ -188,24 +191,24 @@ class _Pairing:
             found.append(self._any_equal(condition, [(one, other) for one in mine]))
         return next((one for one in ("different", "open") if one in found), "same")
 
-    def _any_equal(self, condition: Any, pairs: Sequence[tuple[Placed, Placed]]) -> str:  # noqa: ANN401
+    def _any_equal(self, condition: Formula, pairs: Sequence[tuple[Placed, Placed]]) -> str:
         results = [self._equal([condition], one, other) for one, other in pairs]
         if "same" in results:
             return "same"
         return "open" if "open" in results else "different"
 
-    def _having(self, i: int) -> Any:  # noqa: ANN401
+    def _having(self, i: int) -> Formula:
         having = self._blocks[i].having
         return z3.BoolVal(True) if having is None else self._encoders[i].truth(having).true
 
-    def _orders(self, premise: Sequence[Any]) -> list[str]:
+    def _orders(self, premise: Sequence[Formula]) -> list[str]:
         mine, theirs = (b.order for b in self._blocks)
         if [flags for _, flags in mine] != [flags for _, flags in theirs]:
             raise Unsupported("another order")
         keys = zip(mine, theirs, strict=True)
         return [self._equal(premise, left, right) for (left, _), (right, _) in keys]
 
-    def _name_aggregates(self, condition: Any) -> None:  # noqa: ANN401
+    def _name_aggregates(self, condition: Formula) -> None:
         """Gives equal aggregates of both queries one name, and checks what stands beside them."""
         known: list[tuple[str, Term | None, Term]] = []
         for block, encoder in zip(self._blocks, self._encoders, strict=True):
@@ -216,7 +219,7 @@ class _Pairing:
                 self._check_bare(placed, block, encoder, condition)
 
     def _aggregate(
-        self, node: exp.AggFunc, env: Env, encoder: Encoder, condition: Any,  # noqa: ANN401
+        self, node: exp.AggFunc, env: Env, encoder: Encoder, condition: Formula,
         known: list[tuple[str, Term | None, Term]],
     ) -> Term:  # fmt: skip
         if not isinstance(node, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max):
@@ -248,7 +251,9 @@ class _Pairing:
         known.append((mark, argument, value))
         return value
 
-    def _check_bare(self, placed: Placed, block: Block, encoder: Encoder, condition: Any) -> None:  # noqa: ANN401
+    def _check_bare(
+        self, placed: Placed, block: Block, encoder: Encoder, condition: Formula
+    ) -> None:
         """Columns beside aggregates have to be keys of their group."""
         inside = {id(n) for node in aggregates(placed.node) for n in node.walk()}
         for column in placed.node.find_all(exp.Column):

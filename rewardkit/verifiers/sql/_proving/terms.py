@@ -1,13 +1,13 @@
 """Expressions of SQL as formulas."""
 
 import re
-from typing import Any
 
 import z3
 from sqlglot import exp
 
 from rewardkit.verifiers.sql._proving.blocks import Env, Occurrence, Placed, Unsupported
 from rewardkit.verifiers.sql._proving.values import (
+    Formula,
     Term,
     Truth,
     choose,
@@ -41,7 +41,7 @@ class Encoder:
         texts: the constant of each text literal, shared by both queries.
     """
 
-    def __init__(self, dialect: str, slots: dict[int, int], texts: dict[str, Any]) -> None:
+    def __init__(self, dialect: str, slots: dict[int, int], texts: dict[str, Formula]) -> None:
         self._dialect = dialect
         self._slots = slots
         self._texts = texts
@@ -178,8 +178,7 @@ class Encoder:
     def _arithmetic(self, node: exp.Expr, env: Env) -> Term:
         left, right = (number(term) for term in self._two(node, env))
         linear = isinstance(node, exp.Add | exp.Sub) or (
-            isinstance(node, exp.Mul)
-            and any(z3.is_int_value(one.value) for one in (left, right))
+            isinstance(node, exp.Mul) and any(z3.is_int_value(one.value) for one in (left, right))
         )
         null = z3.Or(left.null, right.null)
         if linear and left.kind == right.kind == "int":

@@ -7,14 +7,27 @@ holds for all texts. Functions are symbols that give the same for the same, and 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import z3
 
 from rewardkit.verifiers.sql._proving.blocks import Occurrence, Unsupported
 from rewardkit.verifiers.sql._schema import Column
 
-__all__ = ["Term", "Truth", "choose", "compare", "number", "same_value", "symbol", "variable"]
+__all__ = [
+    "Formula",
+    "Term",
+    "Truth",
+    "choose",
+    "compare",
+    "number",
+    "same_value",
+    "symbol",
+    "variable",
+]
+
+Formula: TypeAlias = Any
+"""An expression of z3, whose types no checker can read."""
 
 _KINDS = {"int": "int", "real": "real", "text": "text", "date": "text", "timestamp": "text"}
 
@@ -24,16 +37,16 @@ class Term:
     """A value: its kind (int, real, text), what it is, and whether it is NULL."""
 
     kind: str
-    value: Any
-    null: Any
+    value: Formula
+    null: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
     """A condition of three values: whether it is true, and whether it is false."""
 
-    true: Any
-    false: Any
+    true: Formula
+    false: Formula
 
 
 def variable(slot: int, occurrence: Occurrence, column: Column) -> Term:
@@ -60,7 +73,7 @@ def symbol(name: str, terms: Sequence[Term], kind: str) -> Term:
     return Term(kind, value, z3.Function(f"{name}?", *sorts, z3.BoolSort())(*given))
 
 
-def _canonical(term: Term) -> Any:  # noqa: ANN401
+def _canonical(term: Term) -> Formula:
     # 0 for every NULL, so that equal terms are equal formulas.
     zero = z3.IntVal(0) if term.value.sort() == z3.IntSort() else z3.RealVal(0)
     return z3.If(term.null, zero, term.value)
@@ -80,7 +93,7 @@ def compare(sign: str, left: Term, right: Term) -> Truth:
     return Truth(z3.And(known, holds), z3.And(known, z3.Not(holds)))
 
 
-def same_value(left: Term, right: Term) -> Any:  # noqa: ANN401
+def same_value(left: Term, right: Term) -> Formula:
     """Returns that two values are equal or both NULL.
 
     Raises:
@@ -91,7 +104,7 @@ def same_value(left: Term, right: Term) -> Any:  # noqa: ANN401
     return z3.Or(z3.And(left.null, right.null), both)
 
 
-def _aligned(left: Term, right: Term) -> tuple[Any, Any]:
+def _aligned(left: Term, right: Term) -> tuple[Formula, Formula]:
     kinds = {left.kind, right.kind} - {"null"}
     if "text" in kinds and len(kinds) > 1:
         raise Unsupported("a number beside a text")
@@ -100,7 +113,7 @@ def _aligned(left: Term, right: Term) -> tuple[Any, Any]:
     return _as_real(left), _as_real(right)
 
 
-def _as_real(term: Term) -> Any:  # noqa: ANN401
+def _as_real(term: Term) -> Formula:
     return z3.ToReal(term.value) if term.value.sort() == z3.IntSort() else term.value
 
 
@@ -115,7 +128,7 @@ def number(term: Term) -> Term:
     return term
 
 
-def choose(branches: Sequence[tuple[Any, Term]], last: Term) -> Term:
+def choose(branches: Sequence[tuple[Formula, Term]], last: Term) -> Term:
     """Returns the value of the first branch whose condition holds, else the last.
 
     Raises:
