@@ -50,7 +50,7 @@ def derive(place: exp.Expr | None, value: Constant) -> list[Constant]:
         made += [1, 2, 5, 10, *(_whole(value / d) for d in (1, 2, 5, 10))]
     if not kinds.isdisjoint((exp.Div, exp.IntDiv)):
         made += [value * other for other in others]
-    if not kinds.isdisjoint((exp.Add, exp.Sub)):
+    if exp.Mod not in kinds and not kinds.isdisjoint((exp.Add, exp.Sub)):
         made += [one for other in others for one in (other - value, other + value)]
     if exp.Mod in kinds:
         made += [other * times + value for other in others for times in (1, 2)]

@@ -67,9 +67,9 @@ def recipe(number: int) -> Recipe:
     """
     if number < len(_FIRST):
         return _FIRST[number]
-    if number % 5 == 4:
+    if number % 5 in (1, 4):
         # A few rows that refer to two: a count of them may be the count of the two.
-        return Recipe(f"random {number}", 3, _NULLS[number % 3], 0.5, parents=2)
+        return Recipe(f"random {number}", 2 + number % 2, _NULLS[number % 3], 0.5, parents=2)
     chain = number % 6 == 5
     return Recipe(
         f"random {number}",

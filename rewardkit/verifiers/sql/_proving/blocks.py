@@ -75,7 +75,7 @@ class Env:
             else:
                 found += [one for one in source if one.name == name]
         if not found and not table:
-            found = [o for o in self.outputs if o.name == name and o.node is not column][:1]
+            found += [o for o in self.outputs if o.name == name and o.node is not column][:1]
         if not found or (len(found) > 1 and name not in self.merged):
             raise Unsupported(f"the name {name}")
         return found[0]
