@@ -10,7 +10,7 @@ from rewardkit.verifiers.sql._clues import Clues
 from rewardkit.verifiers.sql._dialects import Route
 from rewardkit.verifiers.sql._engines.base import Data, Engine, QueryError, Result, Store
 from rewardkit.verifiers.sql._generate import Generator
-from rewardkit.verifiers.sql._guard import parse_trusted
+from rewardkit.verifiers.sql._guard import list_nodes, parse_trusted
 from rewardkit.verifiers.sql._ordering import Ordering, expect, read_ordering
 from rewardkit.verifiers.sql._recipes import recipe
 from rewardkit.verifiers.sql._results import Bench, Expected, Group, compare
@@ -45,6 +45,8 @@ class Reference:
     ordering: Ordering
     delicate: bool
     """The order in which rows are stored may show in the result."""
+    size: int = 0
+    """Nodes of the tree."""
 
 
 def read_reference_sql(sql: str, way: Route) -> Reference:
@@ -61,7 +63,8 @@ def read_reference_sql(sql: str, way: Route) -> Reference:
         tree = parse_trusted(sql, way.target)
     # In SQLite another order costs next to nothing, and a bare column beside GROUP BY needs it.
     delicate = way.target == "sqlite" or tree is None or tree.find(*_DELICATE) is not None
-    return Reference(sql, tree, read_ordering(tree, way.target), delicate)
+    size = 0 if tree is None else len(list_nodes(tree))
+    return Reference(sql, tree, read_ordering(tree, way.target), delicate, size)
 
 
 def expect_of(

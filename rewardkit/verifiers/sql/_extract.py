@@ -79,11 +79,13 @@ def _from_fences(text: str) -> Extraction:
 def place_steps(steps: Sequence[StepVerdict], sql: str, text: str) -> tuple[StepVerdict, ...]:
     """Returns steps of a query as steps of the completion that holds it.
 
+    There are none where the completion does not hold the query as it stands, as in a quotation with
+    a mark before each line.
+
     Args:
         steps: with spans in the query.
         sql: the query, as `extract_sql` gave it.
-        text: the completion. None is returned where it does not hold the query as it stands, as in
-            a quotation with a mark before each line.
+        text: the completion.
     """
     offset = text.rfind(sql) if steps else -1
     if offset < 0:
