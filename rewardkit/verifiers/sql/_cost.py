@@ -9,6 +9,7 @@ from rewardkit.verifiers.sql._settings import Settings
 
 __all__ = ["Costs", "measure_costs"]
 
+_MANY = 20_000
 _UNITS = {"sqlite": "instructions", "duckdb": "rows", "postgres": "plan cost"}
 
 
@@ -28,19 +29,30 @@ class Costs:
         return self.reference / self.prediction if self.prediction > 0 else 1.0
 
 
-def measure_costs(prepared: Prepared, query: Query, settings: Settings) -> Costs | None:
+def measure_costs(
+    prepared: Prepared, query: Query, settings: Settings, *, steps: int = 0
+) -> Costs | None:
     """Returns the costs of a query and of its reference; None where one cannot be told.
 
     A reference is measured once, on its own data, before or after any prediction: neither writes.
+
+    Args:
+        prepared: the reference.
+        query: the prediction.
+        settings: the limits.
+        steps: instructions that a run of the query on the given rows has taken, to a thousand;
+            where they are many, they are the cost.
     """
     limits = settings.limits(steps=settings.max_steps)
     store = prepared.given.store
     try:
         if prepared.cost is None and prepared.references:
-            prepared.cost = store.cost(prepared.references[0].sql, limits, trusted=True)
+            known = prepared.steps if len(prepared.references) == 1 else 0
+            sql = prepared.references[0].sql
+            prepared.cost = known if known > _MANY else store.cost(sql, limits, trusted=True)
         if prepared.cost is None:
             return None
-        own = store.cost(query.sql, limits)
+        own = steps if steps > _MANY else store.cost(query.sql, limits)
     except QueryError:
         return None
     return Costs(own, prepared.cost, _UNITS[prepared.way.target])

@@ -149,7 +149,9 @@ def _by_rule(prepared: Prepared, query: Query, settings: Settings, rule: str) ->
         found = prepared.given.store.run(query.sql, settings.limits(steps=settings.max_steps))
     except QueryError as error:
         return replace(verdict_of(error.kind, rule, error.message), parts={"ran": 0.0})
-    costs = measure_costs(prepared, query, settings) if rule == "r_ves" else None
+    costs = None
+    if rule == "r_ves":
+        costs = measure_costs(prepared, query, settings, steps=found.steps)
     ratio = 1.0 if costs is None else costs.ratio
     text = prepared.references[0].sql if prepared.references else ""
     value = RULES[rule](found.rows, expected.result.rows, text, ratio)
@@ -210,7 +212,7 @@ def _passed(trial: Trial, signals: Sequence[str], advice: Advice) -> Verdict:
         evidence["prover"] = advice.evidence
     costs = None
     if trial.settings.efficiency:
-        costs = measure_costs(prepared, trial.query, trial.settings)
+        costs = measure_costs(prepared, trial.query, trial.settings, steps=trial.steps)
     if costs is not None:
         parts["efficiency"] = efficiency(costs.ratio)
         evidence["cost"] = {

@@ -29,7 +29,9 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 """Functions that are symbols, and the kind of what they give."""
 _PATTERNS = (exp.Like, exp.ILike, exp.Glob)
-_SIGNS = {exp.GT: "gt", exp.GTE: "ge", exp.LT: "lt", exp.LTE: "le", exp.EQ: "eq", exp.NEQ: "ne"}
+_SIGNS: dict[type[exp.Expr], str] = {
+    exp.GT: "gt", exp.GTE: "ge", exp.LT: "lt", exp.LTE: "le", exp.EQ: "eq", exp.NEQ: "ne",
+}  # fmt: skip
 
 
 class Encoder:
