@@ -18,6 +18,7 @@ __all__ = ["Block", "Env", "Occurrence", "Placed", "Unsupported", "aggregates", 
 _ARGS = frozenset(
     ("expressions", "from_", "joins", "where", "group", "having", "distinct", "order", "with_")
 )
+_PLAIN = frozenset(("this", "alias"))
 _MAX_OCCURRENCES = 6
 
 
@@ -121,6 +122,7 @@ class _Reader:
 
     def read(self, tree: exp.Expr, ctes: Mapping[str, exp.Expr]) -> Block:
         while isinstance(tree, exp.Subquery):
+            _check_plain(tree)  # a LIMIT may stand behind the bracket
             tree = tree.this
         if not isinstance(tree, exp.Select):
             raise Unsupported(tree.key)
@@ -176,17 +178,18 @@ class _Reader:
         alias = source.alias_or_name.lower()
         if alias in env.sources or not alias:
             raise Unsupported("a source without a name of its own")
-        if isinstance(source, exp.Table) and not source.args.get("joins"):
+        _check_plain(source)
+        if isinstance(source, exp.Table):
             name = source.name.lower()
             if name not in ctes:
                 table = self._schema.find(name)
-                if table is None or source.db or not isinstance(source.this, exp.Identifier):
+                if table is None or not isinstance(source.this, exp.Identifier):
                     raise Unsupported(f"the table {name}")
                 env.sources[alias] = self._occurrence(table, block)
                 return
             # A CTE sees only those before it; one that reads its own name reads a table.
             inner = self.read(ctes[name], {k: v for k, v in ctes.items() if k != name})
-        elif isinstance(source, exp.Subquery) and not source.args.get("joins"):
+        elif isinstance(source, exp.Subquery):
             if isinstance(source.args.get("alias"), exp.TableAlias) and source.alias_column_names:
                 raise Unsupported("columns named by an alias")
             inner = self.read(source.this, ctes)
@@ -227,6 +230,12 @@ class _Reader:
             place = _referred(one.this, block.outputs, env, first=True)
             flags = (bool(one.args.get("desc")), bool(one.args.get("nulls_first")))
             block.order.append((place, flags))
+
+
+def _check_plain(source: exp.Expr) -> None:
+    strange = [name for name, value in source.args.items() if value and name not in _PLAIN]
+    if strange:
+        raise Unsupported(f"{strange[0]} of a source")
 
 
 def _expand(output: exp.Expr, env: Env) -> Sequence[Placed]:
