@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import sqlglot.parser
+
 from benchmarks._measure import descendants, resident_kib
 from benchmarks._tables import Section, Table, describe_machine, write_sections
 from rewardkit.verdict import Json
@@ -98,6 +100,7 @@ def speed(pairs: Sequence[Pair], peer: Path | None = None, *, passes: int = 5) -
     ours: dict[str, list[float]] = {}
     theirs: dict[str, list[float]] = {}
     first: list[float] = []
+    parsing: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         evaluate = None if peer is None else _test_suite(peer)
         for pair in pairs:
@@ -114,6 +117,10 @@ def speed(pairs: Sequence[Pair], peer: Path | None = None, *, passes: int = 5) -
             for _ in range(passes):
                 parse_query.cache_clear()  # in training each completion is another text
                 began = time.perf_counter()
+                parse_query(pair.completion, "sqlite", True)
+                parsing.setdefault(pair.id, []).append(time.perf_counter() - began)
+                parse_query.cache_clear()
+                began = time.perf_counter()
                 assert grade(task, pair.completion, settings).passed
                 ours.setdefault(pair.id, []).append(time.perf_counter() - began)
                 if evaluate is not None:
@@ -122,12 +129,18 @@ def speed(pairs: Sequence[Pair], peer: Path | None = None, *, passes: int = 5) -
                     theirs.setdefault(pair.id, []).append(time.perf_counter() - began)
     own = statistics.median(min(times) for times in ours.values())
     rows = [("SqlVerifier, reference prepared", _ms(own), "1.0")]
+    share = statistics.median(min(times) for times in parsing.values())
+    rows.append((f"of which sqlglot{_compiled()} reads the query", _ms(share), ""))
     rows.append(("SqlVerifier, preparing a reference", _ms(statistics.median(first)), ""))
     if theirs:
         other = statistics.median(min(times) for times in theirs.values())
         rows.append(("test-suite-sql-eval, the same databases", _ms(other), f"{other / own:.1f}"))
     title = f"Time of a verdict, {len(ours)} right pairs on some 20 databases each"
     return Table(title, ("", "median ms", "times ours"), tuple(rows))
+
+
+def _compiled() -> str:
+    return ", compiled," if str(sqlglot.parser.__file__).endswith(".so") else ""
 
 
 def _ms(seconds: float) -> str:

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import shlex
+from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
 from rewardkit.errors import ConfigError, EngineMissingError
@@ -17,6 +18,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "trl": ("trl",),
     "sql": ("sqlglot", "duckdb"),
     "postgres": ("psycopg",),
+    "prover": ("z3",),
     "prolog": ("pyswip",),
     "grpo": ("torch", "transformers", "pydantic", "yaml"),
     "kb": ("rdflib",),
@@ -54,8 +56,12 @@ def install_command(extra: str) -> str:
     return f"pip install {shlex.quote(f'rewardkit[{extra}]')}"
 
 
-def require_extra(extra: str) -> None:
+def require_extra(extra: str, *, only: Sequence[str] = ()) -> None:
     """Checks that every package of an extra can be found; nothing is imported.
+
+    Args:
+        extra: its name.
+        only: those of its packages that are needed; all where empty.
 
     >>> require_extra("maths")
     Traceback (most recent call last):
@@ -68,6 +74,7 @@ def require_extra(extra: str) -> None:
     """
     if extra not in EXTRAS:
         raise ConfigError(f"no extra is named {extra!r}; there are: {', '.join(sorted(EXTRAS))}")
-    missing = [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]
+    wanted = only or EXTRAS[extra]
+    missing = [name for name in wanted if importlib.util.find_spec(name) is None]
     if missing:
         raise EngineMissingError(", ".join(missing), install_command(extra))

@@ -224,6 +224,16 @@ ENGINES: tuple[Engine, ...] = (
         ),
     ),
     Engine(
+        "z3",
+        "sql: a prover, advisory",
+        "[prover]",
+        PythonProbe(
+            "z3-solver",
+            "import z3; x = z3.Int('x'); s = z3.Solver(); s.add(x == 6 * 7)\n"
+            "assert s.check() == z3.sat",
+        ),
+    ),
+    Engine(
         "rdflib",
         "kb: SPARQL over graphs",
         "[kb]",

@@ -36,7 +36,12 @@ from rewardkit.process.credit import (
 from rewardkit.process.equalities import EqualityVerifier, Link, check_equalities
 from rewardkit.process.implicit import implicit_loss, implicit_rewards, prime_advantages
 from rewardkit.process.judge import Ask, Quorum, StepJudge, read_first_wrong
-from rewardkit.process.margins import confidence_margin
+from rewardkit.process.margins import (
+    PreferencePair,
+    confidence_margin,
+    margin_loss,
+    preference_pairs,
+)
 from rewardkit.process.montecarlo import (
     Check,
     CompletionValues,
@@ -91,6 +96,7 @@ __all__ = [
     "LogProb",
     "Missing",
     "Offsets",
+    "PreferencePair",
     "Quorum",
     "QwenPRM",
     "Sampler",
@@ -131,7 +137,9 @@ __all__ = [
     "implicit_rewards",
     "internal_redundancy",
     "locate_first_error",
+    "margin_loss",
     "offsets_from_starts",
+    "preference_pairs",
     "prime_advantages",
     "probe_beliefs",
     "read_first_wrong",

@@ -21,6 +21,8 @@ from rewardkit.process import (
     implicit_loss,
     implicit_rewards,
     internal_redundancy,
+    margin_loss,
+    preference_pairs,
     prime_advantages,
     rebalance,
     redundancy_reward,
@@ -167,6 +169,44 @@ def test_one_sided_completions_may_count_by_their_confidence():
             confidence_margin(*arguments)
     with pytest.raises(ConfigError):
         confidence_margin([], [], one_sided="half")
+
+
+# LearNAT, arXiv:2504.02327
+
+
+@given(st.lists(st.none() | st.floats(0, 1), max_size=6), st.floats(0, 1))
+def test_pairs_are_all_that_differ_by_more_than_the_least(scores, least):
+    found = preference_pairs(scores, least=least)
+    known = [(i, s) for i, s in enumerate(scores) if s is not None]
+    wanted = {(i, j) for i, a in known for j, b in known if a - b > least}
+    assert {(pair.chosen, pair.rejected) for pair in found} == wanted
+    assert len(found) == len(wanted)
+    assert all(p.margin == scores[p.chosen] - scores[p.rejected] > least for p in found)
+    assert [p.margin for p in found] == sorted((p.margin for p in found), reverse=True)
+
+
+@given(st.floats(-30, 30), st.floats(0.01, 1), st.floats(0.05, 2), st.floats(0, 3))
+def test_the_margin_loss_is_that_of_torch(log_ratio, margin, beta, alpha):
+    logit = torch.tensor(beta * log_ratio - alpha * math.log(margin), dtype=torch.float64)
+    expected = -torch.nn.functional.logsigmoid(logit).item()
+    assert margin_loss(log_ratio, margin, beta=beta, alpha=alpha) == pytest.approx(expected)
+
+
+def test_the_margin_loss_is_dpos_where_margins_do_not_count():
+    for h in (-2.0, 0.0, 5.0):
+        plain = math.log(1 + math.exp(-0.1 * h))
+        assert margin_loss(h, 1.0) == pytest.approx(plain)
+        assert margin_loss(h, 0.3, alpha=0.0) == pytest.approx(plain)
+        # By hand: sigma(0.1 h - log m) = 1 / (1 + m exp(-0.1 h)).
+        assert margin_loss(h, 0.3) == pytest.approx(math.log(1 + 0.3 * math.exp(-0.1 * h)))
+
+
+@pytest.mark.parametrize("bad", [{"margin": 0.0}, {"margin": 1.5}, {"beta": 0.0}, {"alpha": -1.0}])
+def test_a_margin_outside_its_range_is_named(bad):
+    with pytest.raises(ConfigError, match=next(iter(bad))):
+        margin_loss(1.0, **{"margin": 0.5, **bad})
+    with pytest.raises(ConfigError, match="least"):
+        preference_pairs([], least=-1.0)
 
 
 # IBPO, arXiv:2605.16302

@@ -5,9 +5,11 @@ practice from the first one stored, so an order of the rows that would show it c
 the rows lie by their key. The least and the greatest value of the group show it everywhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
+
+from rewardkit.verifiers.sql._guard import list_nodes
 
 __all__ = ["bare_variants"]
 
@@ -15,7 +17,9 @@ _EXTREMES = (exp.Min, exp.Max)
 _OPAQUE = (exp.Query, exp.AggFunc, exp.Window)
 
 
-def bare_variants(tree: exp.Expr | None, dialect: str) -> tuple[str, ...]:
+def bare_variants(
+    tree: exp.Expr | None, dialect: str, nodes: Sequence[exp.Expr] = ()
+) -> tuple[str, ...]:
     """Returns a query with the least and with the greatest value of each bare column.
 
     A query whose bare columns are determined gives the same for both. Nothing is returned for one
@@ -28,13 +32,15 @@ def bare_variants(tree: exp.Expr | None, dialect: str) -> tuple[str, ...]:
     """
     if tree is None:
         return ()
+    nodes = nodes or list_nodes(tree)
+    if not any(isinstance(node, exp.Group | exp.AggFunc) for node in nodes):
+        return ()
+    if not any(isinstance(node, exp.Select) and _bare(node) for node in nodes):
+        return ()
     found = []
     for extreme in _EXTREMES:
         copy = tree.copy()
-        bare = [column for select in copy.find_all(exp.Select) for column in _bare(select)]
-        if not bare:
-            return ()
-        for column in bare:
+        for column in [c for select in copy.find_all(exp.Select) for c in _bare(select)]:
             around = extreme(this=column.copy())
             if isinstance(column.parent, exp.Select):
                 column.replace(exp.alias_(around, column.name, quoted=True))

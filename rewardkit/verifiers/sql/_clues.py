@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from rewardkit.verifiers.sql._derived import Constant, derive
+from rewardkit.verifiers.sql._guard import list_nodes
 
 __all__ = ["Clues", "Constant", "merge_clues", "read_checks", "read_clues"]
 
@@ -68,17 +69,20 @@ def merge_clues(clues: Iterable[Clues]) -> Clues:
     )
 
 
-def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
+def read_clues(
+    tree: exp.Expr | None, columns: frozenset[str], nodes: Sequence[exp.Expr] = ()
+) -> Clues:
     """Returns what a query says.
 
     Args:
         tree: the query; None says nothing.
         columns: the names of the schema's columns in lower case. A name in double quotes that is
             none of them is a text in SQLite.
+        nodes: all nodes of the tree, where somebody has walked it already.
     """
     if tree is None:
         return Clues()
-    nodes = list(tree.walk())
+    nodes = nodes or list_nodes(tree)
     names = _Names(nodes, columns)
     by_column: set[tuple[str, Constant]] = set()
     loose: set[Constant] = set()
@@ -92,7 +96,10 @@ def read_clues(tree: exp.Expr | None, columns: frozenset[str]) -> Clues:
             counts.add(value)
         met = names.within(place)
         if met:
-            by_column |= {(name, one) for name in met for one in (value, *derive(place, value))}
+            values = derive(place, value)
+            if not _is_remainder(place, node):
+                values.append(value)
+            by_column |= {(name, one) for name in met for one in values}
             wanted |= {(name, _satisfying(place, node, value)) for name in met}
         else:
             loose.add(value)
@@ -172,6 +179,13 @@ def _comparison(node: exp.Expr) -> exp.Expr | None:
     return around
 
 
+def _is_remainder(place: exp.Expr | None, node: exp.Expr) -> bool:
+    """Returns True for the 0 of `x % 2 = 0`, which says nothing of an x near 0."""
+    if not isinstance(place, exp.EQ | exp.NEQ) or isinstance(node.parent, exp.Mod):
+        return False
+    return any(isinstance(side.unnest(), exp.Mod) for side in (place.this, place.expression))
+
+
 def _satisfying(place: exp.Expr | None, node: exp.Expr, value: Constant) -> Constant:
     """Returns a value for which the comparison with a constant is true."""
     if isinstance(value, str) or not isinstance(place, exp.GT | exp.LT):
@@ -186,7 +200,7 @@ def _counts_rows(node: exp.Expr, place: exp.Expr | None) -> bool:
     if place is None:
         return False
     # `n >= 3` outside may speak of a COUNT(*) AS n inside.
-    return place.find(*_COUNTS) is not None or (
+    return any(isinstance(one, _COUNTS) for one in list_nodes(place)) or (
         isinstance(place, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ)
         and isinstance(node, exp.Literal)
     )
@@ -198,6 +212,8 @@ class _Names:
     def __init__(self, nodes: Sequence[exp.Expr], columns: frozenset[str]) -> None:
         self._columns = columns
         self._behind: dict[str, set[str]] = {}
+        self._within: dict[int, set[str]] = {}
+        """By the id of a node of the tree, which outlives this."""
         for cte in (node for node in nodes if isinstance(node, exp.CTE)):
             for query in cte.this.find_all(exp.Select):
                 for name, output in zip(cte.alias_column_names, query.expressions, strict=False):
@@ -213,11 +229,14 @@ class _Names:
         """Returns the columns that a part of the query names, itself or through an alias."""
         if place is None:
             return set()
-        found: set[str] = set()
-        for column in place.find_all(exp.Column):
-            name = column.name.lower()
-            found |= {name} if name in self._columns else self._behind.get(name, set())
-        return found
+        known = self._within.get(id(place))
+        if known is None:
+            known = self._within[id(place)] = set()
+            for node in list_nodes(place):
+                if isinstance(node, exp.Column):
+                    name = node.name.lower()
+                    known |= {name} if name in self._columns else self._behind.get(name, set())
+        return known
 
 
 def _read_links(nodes: Sequence[exp.Expr], names: _Names) -> frozenset[tuple[str, str]]:

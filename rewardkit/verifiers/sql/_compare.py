@@ -5,6 +5,7 @@ between two equal values somewhere. Rows are paired by a matching instead.
 """
 
 import bisect
+import contextlib
 import datetime
 import math
 from collections import Counter
@@ -92,9 +93,13 @@ def contains(whole: Sequence[Row], part: Sequence[Row], tolerance: float) -> boo
         part: rows of the same width.
         tolerance: as in `equal_values`.
     """
-    if len(whole) == len(part) and list(whole) == list(part):
-        # Most right predictions: Python's equality of plain values is never laxer than ours.
-        return True
+    # Most right predictions: Python's equality of plain values is never laxer than ours.
+    if len(whole) == len(part):
+        if whole == part:
+            return True
+        with contextlib.suppress(TypeError):  # lists and maps have no hash
+            if Counter(whole) == Counter(part):
+                return True
     missing = Counter(map(_row_key, part))
     missing.subtract(Counter(map(_row_key, whole)))
     if not any(count > 0 for count in missing.values()):

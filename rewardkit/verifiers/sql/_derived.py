@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from rewardkit.verifiers.sql._guard import list_nodes
+
 __all__ = ["Constant", "derive"]
 
 Constant: TypeAlias = int | float | str
@@ -37,24 +39,26 @@ def derive(place: exp.Expr | None, value: Constant) -> list[Constant]:
     """
     if place is None:
         return []
-    others = [one for one in _numbers(place) if one != value]
+    nodes = list_nodes(place)
+    others = [one for one in _numbers(nodes) if one != value]
     if isinstance(value, str):
         found = _DATE.match(value)
         return [] if found is None else _moved(found, place, others)[:_MAX_FOUND]
     made: list[Constant] = []
-    if place.find(exp.Mul) is not None and value != 0:
+    kinds = {type(node) for node in nodes}
+    if exp.Mul in kinds and value != 0:
         made += [1, 2, 5, 10, *(_whole(value / d) for d in (1, 2, 5, 10))]
-    if place.find(exp.Div, exp.IntDiv) is not None:
+    if not kinds.isdisjoint((exp.Div, exp.IntDiv)):
         made += [value * other for other in others]
-    if place.find(exp.Add, exp.Sub) is not None:
+    if exp.Mod not in kinds and not kinds.isdisjoint((exp.Add, exp.Sub)):
         made += [one for other in others for one in (other - value, other + value)]
-    if place.find(exp.Mod) is not None:
+    if exp.Mod in kinds:
         made += [other * times + value for other in others for times in (1, 2)]
     return made[:_MAX_FOUND]
 
 
-def _numbers(place: exp.Expr) -> list[int | float]:
-    texts = [one.name for one in place.find_all(exp.Literal) if not one.is_string]
+def _numbers(nodes: Sequence[exp.Expr]) -> list[int | float]:
+    texts = [n.name for n in nodes if isinstance(n, exp.Literal) and not n.is_string]
     return [
         int(text) if text.isdigit() else float(text)
         for text in texts

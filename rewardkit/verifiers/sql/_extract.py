@@ -2,12 +2,14 @@
 
 import bisect
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rewardkit.completion import split_reasoning
 from rewardkit.fences import Block, Extraction, FencePolicy, extract, fenced_blocks
-from rewardkit.verdict import Reason
+from rewardkit.verdict import Reason, StepVerdict
 
-__all__ = ["extract_sql"]
+__all__ = ["extract_sql", "place_steps"]
 
 _TAGS = ("sql", "sqlite", "sqlite3", "postgresql", "postgres", "psql", "mysql", "duckdb", "tsql")
 _POLICY = FencePolicy(tags=_TAGS)
@@ -72,3 +74,20 @@ def _from_fences(text: str) -> Extraction:
         return found
     inline = _INLINE.findall(text)
     return Extraction(inline[-1]) if inline else found
+
+
+def place_steps(steps: Sequence[StepVerdict], sql: str, text: str) -> tuple[StepVerdict, ...]:
+    """Returns steps of a query as steps of the completion that holds it.
+
+    There are none where the completion does not hold the query as it stands, as in a quotation with
+    a mark before each line.
+
+    Args:
+        steps: with spans in the query.
+        sql: the query, as `extract_sql` gave it.
+        text: the completion.
+    """
+    offset = text.rfind(sql) if steps else -1
+    if offset < 0:
+        return ()
+    return tuple(replace(s, start=s.start + offset, end=s.end + offset) for s in steps)

@@ -1,7 +1,7 @@
 """Databases that tell queries apart: a recipe for each, in the order in which they tell most."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rewardkit.verifiers.sql._checks import Checks
@@ -39,6 +39,20 @@ class Generator:
             for key in table.keys
             if len(key) == 1
         }
+
+        self.parents = frozenset(self._parents())
+        """Tables that other ones refer to, declared or not."""
+
+    def _parents(self) -> Iterator[str]:
+        for table in self.schema.tables:
+            for key in table.foreign:
+                found = self.schema.find(key.parent)
+                if found is not None and found is not table:
+                    yield found.name
+            for column in table.columns:
+                soft = self.soft_parent(table, column)
+                if soft is not None and soft[0] != table.name:
+                    yield soft[0]
 
     def make(self, number: int) -> Data:
         """Returns the rows of the database with this number."""
@@ -110,6 +124,8 @@ class _Filling:
         if self._recipe.empty and self._dice.random() < self._recipe.empty:
             return 0
         rows = self._recipe.rows
+        if self._recipe.parents is not None and table.name in self._generator.parents:
+            return self._recipe.parents
         if self._recipe.name == "groups":
             rows = self._generator.group_rows()
         return rows + (rows // 2 if table.foreign else 0)

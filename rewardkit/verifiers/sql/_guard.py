@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from rewardkit.verifiers.sql._engines.base import QueryError
 
-__all__ = ["Query", "parse_query", "parse_trusted"]
+__all__ = ["Query", "list_nodes", "parse_query", "parse_trusted"]
 
 _MAX_DEPTH = 60
 """Brackets and CASEs within one another: parsers take time or stack that grows fast with these."""
@@ -58,6 +58,8 @@ class Query:
     tree: exp.Expr | None
     """None where the engine alone can read it."""
     comments: tuple[str, ...] = field(default=())
+    nodes: tuple[exp.Expr, ...] = field(default=(), repr=False, compare=False)
+    """All nodes of the tree, each before those below it: it is walked once for all who look."""
 
 
 @lru_cache(maxsize=512)
@@ -113,12 +115,26 @@ def _check_trees(sql: str, trees: list[exp.Expr], dialect: str) -> Query:
             raise QueryError("unsafe", f"{tree.key.upper()} is not a query")
         raise QueryError("syntax", "not a query")
     denied = _DENIED.get(dialect)
-    for count, node in enumerate(tree.walk()):
-        if count > _MAX_NODES:
-            raise QueryError("too_big", "a query of too many parts")
-        comments += node.comments or ()
+    nodes = list_nodes(tree)
+    if len(nodes) > _MAX_NODES:
+        raise QueryError("too_big", "a query of too many parts")
+    for node in nodes:
+        if node.comments:
+            comments += node.comments
         _check_node(node, denied)
-    return Query(_without_empty_statements(sql, dialect), tree, tuple(comments))
+    return Query(_without_empty_statements(sql, dialect), tree, tuple(comments), tuple(nodes))
+
+
+def list_nodes(tree: exp.Expr) -> list[exp.Expr]:
+    """Returns all nodes of a tree, each before those below it; several times as fast as `walk`."""
+    found = [tree]
+    for node in found:  # it grows while it is read
+        for value in node.args.values():
+            if isinstance(value, exp.Expr):
+                found.append(value)
+            elif value.__class__ is list:
+                found += [one for one in value if isinstance(one, exp.Expr)]
+    return found
 
 
 def _without_empty_statements(sql: str, dialect: str) -> str:
@@ -134,6 +150,8 @@ def _without_empty_statements(sql: str, dialect: str) -> str:
 
 
 def _check_node(node: exp.Expr, denied: re.Pattern[str] | None) -> None:
+    if isinstance(node, exp.Identifier | exp.Column | exp.Literal):
+        return
     if isinstance(node, _WRITES):
         raise QueryError("unsafe", f"{node.key.upper()} inside the query")
     if denied is not None and isinstance(node, exp.Func):

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rewardkit.verdict import Json, Reason, Verdict
+from rewardkit.verifiers.sql._advice import Advice, consult
+from rewardkit.verifiers.sql._cost import measure_costs
 from rewardkit.verifiers.sql._dialects import route, translate_query
 from rewardkit.verifiers.sql._engines.base import QueryError
 from rewardkit.verifiers.sql._guard import Query, parse_query
@@ -11,6 +13,8 @@ from rewardkit.verifiers.sql._partial import Credit, credit, efficiency
 from rewardkit.verifiers.sql._prepare import Prepared, forget, prepare
 from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql._signals import find_signals
+from rewardkit.verifiers.sql._steps import Attempt, step_verdicts
+from rewardkit.verifiers.sql._subtasks import subtask_similarity
 from rewardkit.verifiers.sql._trial import Failure, Trial
 from rewardkit.verifiers.sql._witness import find_witness
 from rewardkit.verifiers.sql.compat import RULES
@@ -98,13 +102,42 @@ def grade(task: Task, sql: str, settings: Settings) -> Verdict:
     if trial.tables is not None and reads is not None and reads.tables - trial.tables:
         # The engine knows better what is read: a table may be named and never looked at.
         signals = list(dict.fromkeys([*signals, "table_not_read"]))
+    advice = Advice()
+    if failure is None and settings.prover is not None and trial.tier != "same query":
+        advice = consult(trial, settings.prover)
+        failure = advice.failure
     if failure is None:
-        return _passed(trial, signals)
+        return _with_steps(_passed(trial, signals, advice), trial, sql, None)
     if failure.why in ("memory", "engine_crash"):
         forget()  # what it left behind in the engine must not meet the next query
     if failure.why == "engine":
         return verdict_of("engine", trial.tier, failure.detail, score=None)
-    return _failed(trial, failure, signals)
+    attempt = _attempt(trial, failure, signals)
+    return _with_steps(_failed(trial, failure, signals, attempt), trial, sql, attempt)
+
+
+def _attempt(trial: Trial, failure: Failure, signals: Sequence[str]) -> Attempt | None:
+    """Returns the parts of a wrong query, or None where no part of it is worth a look."""
+    settings, tree = trial.settings, trial.query.tree
+    if tree is None or failure.why in _UNPAID or _CHEATS & set(signals):
+        return None
+    if settings.partial <= 0 and not settings.steps:
+        return None
+    return Attempt.make(trial.prepared, tree, timeout_s=settings.timeout_s, failed=failure.bench)
+
+
+def _with_steps(verdict: Verdict, trial: Trial, sql: str, attempt: Attempt | None) -> Verdict:
+    tree, settings = trial.query.tree, trial.settings
+    if not settings.steps or tree is None or verdict.abstained:
+        return verdict
+    if attempt is None:
+        if not verdict.passed:
+            return verdict
+        attempt = Attempt(trial.prepared, tree, settings.timeout_s)
+    steps = step_verdicts(
+        attempt, sql, trial.prepared.way.source, passed=verdict.passed, most=settings.partial
+    )
+    return replace(verdict, steps=steps)
 
 
 def _by_rule(prepared: Prepared, query: Query, settings: Settings, rule: str) -> Verdict:
@@ -116,7 +149,10 @@ def _by_rule(prepared: Prepared, query: Query, settings: Settings, rule: str) ->
         found = prepared.given.store.run(query.sql, settings.limits(steps=settings.max_steps))
     except QueryError as error:
         return replace(verdict_of(error.kind, rule, error.message), parts={"ran": 0.0})
-    ratio = max(prepared.steps, 1) / max(found.steps, 1)
+    costs = None
+    if rule == "r_ves":
+        costs = measure_costs(prepared, query, settings, steps=found.steps)
+    ratio = 1.0 if costs is None else costs.ratio
     text = prepared.references[0].sql if prepared.references else ""
     value = RULES[rule](found.rows, expected.result.rows, text, ratio)
     most = 1.25 if rule == "r_ves" else 1.0
@@ -158,7 +194,7 @@ def _gives_rows(prepared: Prepared) -> bool:
     )
 
 
-def _passed(trial: Trial, signals: Sequence[str]) -> Verdict:
+def _passed(trial: Trial, signals: Sequence[str], advice: Advice) -> Verdict:
     prepared, tier = trial.prepared, trial.tier
     same = tier == "same query"
     if prepared.references and not same and not _gives_rows(prepared):
@@ -169,14 +205,25 @@ def _passed(trial: Trial, signals: Sequence[str]) -> Verdict:
     if strength.mutants:
         killed = strength.by_given if tier == "given rows" else strength.killed
         parts["confidence"] = 1.0 if same else round(killed / strength.mutants, 4)
-    if trial.settings.efficiency and trial.steps:
-        parts["efficiency"] = efficiency(prepared.steps, trial.steps)
+    if advice.proved:
+        parts["confidence"] = 1.0
+    evidence = _evidence(trial, signals)
+    if advice.evidence:
+        evidence["prover"] = advice.evidence
+    costs = None
+    if trial.settings.efficiency:
+        costs = measure_costs(prepared, trial.query, trial.settings, steps=trial.steps)
+    if costs is not None:
+        parts["efficiency"] = efficiency(costs.ratio)
+        evidence["cost"] = {
+            "prediction": costs.prediction, "reference": costs.reference, "unit": costs.unit,
+        }  # fmt: skip
     return Verdict(
         1.0,
         Reason.MATCH,
         detail=f"{tier}: agrees on {trial.ran} database{'s' * (trial.ran > 1)}",
         parts=parts,
-        evidence=_evidence(trial, signals),
+        evidence=evidence,
     )
 
 
@@ -198,7 +245,7 @@ def _evidence(trial: Trial, signals: Sequence[str]) -> dict[str, Json]:
     return evidence
 
 
-def _failed(trial: Trial, failure: Failure, signals: list[str]) -> Verdict:
+def _failed(trial: Trial, failure: Failure, signals: list[str], attempt: Attempt | None) -> Verdict:
     why = failure.why
     if why == "non_deterministic" and why not in signals:
         signals = [*signals, why]
@@ -208,9 +255,9 @@ def _failed(trial: Trial, failure: Failure, signals: list[str]) -> Verdict:
     if failure.bench.data is not None and why not in _ENDINGS:
         why = "coincidental"
         evidence |= {"difference": failure.why, "database": failure.bench.name}
-        evidence |= find_witness(trial.prepared, trial.query, failure.bench.data, trial.limits())
+        evidence |= find_witness(trial.prepared, trial.query, failure.bench.data, trial.limits)
     evidence["why"] = why
-    paid = _pay(trial, failure, signals)
+    paid = _pay(trial, failure, attempt)
     return Verdict(
         paid.score,
         Reason.PARTIAL if paid.score > 0 else REASONS[why],
@@ -220,16 +267,20 @@ def _failed(trial: Trial, failure: Failure, signals: list[str]) -> Verdict:
     )
 
 
-def _pay(trial: Trial, failure: Failure, signals: Sequence[str]) -> Credit:
-    most = trial.settings.partial
-    if most <= 0 or failure.why in _UNPAID or _CHEATS & set(signals):
+def _pay(trial: Trial, failure: Failure, attempt: Attempt | None) -> Credit:
+    most, prepared = trial.settings.partial, trial.prepared
+    if most <= 0 or attempt is None:
         return Credit(0.0, {})
-    prepared = trial.prepared
+    reference = prepared.references[0].tree if prepared.references else None
+    schema, tree = prepared.engine.schema, attempt.tree
     return credit(
-        trial.query.tree,
-        prepared.references[0].tree if prepared.references else None,
-        prepared.engine.schema,
+        tree,
+        reference,
+        schema,
         failure.bench.expected[0] if failure.bench.expected else None,
         failure.found,
+        subtasks=0.0
+        if reference is None
+        else subtask_similarity(tree, reference, schema, attained=attempt.pairs),
         most=most,
     )

@@ -1,7 +1,7 @@
 """Partial credit for a wrong query: how much of the reference it has, capped below success."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -11,8 +11,18 @@ from rewardkit.verifiers.sql._engines.base import Result
 from rewardkit.verifiers.sql._results import Expected
 from rewardkit.verifiers.sql._schema import Schema
 from rewardkit.verifiers.sql._signals import Reads
+from rewardkit.verifiers.sql.compat import r_ves
 
-__all__ = ["Credit", "clause_f1", "credit", "efficiency", "linking_f1", "row_f1"]
+__all__ = [
+    "Credit",
+    "clause_f1",
+    "credit",
+    "efficiency",
+    "linking_f1",
+    "node_text",
+    "row_f1",
+    "select_parts",
+]
 
 _RUNS = 1 / 3
 """Share of the cap for a query that runs: a tenth where the cap is three tenths."""
@@ -34,12 +44,13 @@ def credit(
     expected: Expected | None,
     found: Result | None,
     *,
+    subtasks: float = 0.0,
     most: float,
 ) -> Credit:
     """Returns the credit of a wrong query.
 
-    It is `runs + (most - runs) * (linking + clauses + rows) / 3`, where `runs` is a third of
-    `most`, 0.1 at most, and 0 for a query that failed. Each of the three is an F1 in [0, 1].
+    It is `runs + (most - runs) * (linking + clauses + subtasks + rows) / 4`, where `runs` is a
+    third of `most`, 0.1 at most, and 0 for a query that failed. Each of the four is in [0, 1].
 
     Args:
         tree: the prediction.
@@ -47,9 +58,10 @@ def credit(
         schema: which names are tables and columns.
         expected: what the reference gave where the prediction failed.
         found: what the prediction gave there; None if it failed.
+        subtasks: the similarity of the two by their subtasks, in [0, 1].
         most: the cap, in [0, 1).
     """
-    parts = {"linking": 0.0, "clauses": 0.0, "rows": 0.0}
+    parts = {"linking": 0.0, "clauses": 0.0, "subtasks": subtasks, "rows": 0.0}
     if tree is not None and reference is not None:
         parts["linking"] = linking_f1(tree, reference, schema)
         parts["clauses"] = clause_f1(tree, reference)
@@ -57,7 +69,7 @@ def credit(
         parts["rows"] = row_f1(expected.result, found)
     share = min(_RUNS * most, _MOST_FOR_RUNNING)
     runs = share if found is not None else 0.0
-    score = runs + (most - share) * sum(parts.values()) / 3
+    score = runs + (most - share) * sum(parts.values()) / 4
     parts["executable"] = float(found is not None)
     return Credit(round(min(score, most), 6), {k: round(v, 4) for k, v in parts.items()})
 
@@ -104,36 +116,41 @@ def _clauses(tree: exp.Expr) -> Iterable[tuple[str, str]]:
         if isinstance(node, exp.SetOperation):
             found.append(("set", f"{node.key} {bool(node.args.get('distinct'))}"))
         elif isinstance(node, exp.Select):
-            found += _select_parts(node)
+            found += [
+                (clause, part if isinstance(part, str) else node_text(part))
+                for clause, part in select_parts(node)
+            ]
     found += [("table", table.name.lower()) for table in copy.find_all(exp.Table)]
     return found
 
 
-def _select_parts(select: exp.Select) -> Iterable[tuple[str, str]]:
-    yield from (("output", _text(one.unalias())) for one in select.expressions)
+def select_parts(select: exp.Select) -> Iterator[tuple[str, exp.Expr | str]]:
+    """Yields the parts of a SELECT's clauses with the clause of each; conditions one by one."""
+    yield from (("output", one.unalias()) for one in select.expressions)
     if select.args.get("distinct"):
         yield ("distinct", "")
     for name in ("where", "having", "qualify"):
         clause = select.args.get(name)
         if clause is not None:
-            yield from ((name, _text(one)) for one in _conjuncts(clause.this))
+            yield from ((name, one) for one in _conjuncts(clause.this))
     for join in select.args.get("joins") or ():
-        yield ("join", f"{join.side} {join.kind}".strip())
+        yield ("join", f"{join.side} {join.kind}".replace("INNER", "").strip())
         on = join.args.get("on")
-        yield from (("where", _text(one)) for one in (_conjuncts(on) if on is not None else ()))
+        yield from (("where", one) for one in (_conjuncts(on) if on is not None else ()))
     for name in ("group", "order"):
         clause = select.args.get(name)
-        yield from ((name, _text(one)) for one in (clause.expressions if clause else ()))
+        yield from ((name, one) for one in (clause.expressions if clause else ()))
     for name in ("limit", "offset"):
         if select.args.get(name) is not None:
-            yield (name, _text(select.args[name]))
+            yield (name, select.args[name])
 
 
 def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
 
 
-def _text(node: exp.Expr) -> str:
+def node_text(node: exp.Expr) -> str:
+    """Returns a part of a query in one spelling."""
     try:
         return node.sql(comments=False, normalize=True)
     except (RecursionError, ValueError):
@@ -188,12 +205,13 @@ def _f1(left: Counter[Hashable], right: Counter[Hashable]) -> float:
     return 2 * (left & right).total() / total if total else 1.0
 
 
-def efficiency(reference_steps: int, prediction_steps: int) -> float:
-    """Returns BIRD's reward tiers (R-VES) of the ratio of steps, scaled into [0, 1].
+def efficiency(ratio: float) -> float:
+    """Returns BIRD's reward tiers (R-VES) of a ratio of costs, scaled into [0, 1].
 
-    Twice as fast as the reference is 1.25 there, as fast 1, half as fast 0.75, a quarter 0.5,
-    slower 0.25; each is divided by 1.25. Steps instead of seconds do not vary from run to run.
+    A half of the reference's cost is 1.25 there, the same 1, twice as much 0.75, four times 0.5,
+    more 0.25; each is divided by 1.25. Costs that are counted do not vary from run to run.
+
+    Args:
+        ratio: cost of the reference over that of the prediction.
     """
-    ratio = reference_steps / max(prediction_steps, 1)
-    tiers = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
-    return next((reward for least, reward in tiers if ratio >= least), 0.25) / 1.25
+    return r_ves(ratio) / 1.25

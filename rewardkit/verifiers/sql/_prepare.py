@@ -6,49 +6,34 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice
 
-from sqlglot import exp
-
 from rewardkit.verifiers.sql._bare import bare_variants
-from rewardkit.verifiers.sql._checks import read_tests
+from rewardkit.verifiers.sql._benches import (
+    REFERENCE_STEPS,
+    Reference,
+    bench_of,
+    expect_of,
+    expected_rows,
+    make_benches,
+    read_reference_sql,
+)
 from rewardkit.verifiers.sql._clues import Clues, merge_clues, read_checks, read_clues
 from rewardkit.verifiers.sql._dialects import Route, open_engine, route
-from rewardkit.verifiers.sql._engines.base import Engine, Limits, QueryError, Result, Store
-from rewardkit.verifiers.sql._generate import Generator
-from rewardkit.verifiers.sql._guard import parse_trusted
+from rewardkit.verifiers.sql._engines.base import Data, Engine, Limits, QueryError, Result, Store
 from rewardkit.verifiers.sql._mutants import mutate
-from rewardkit.verifiers.sql._ordering import Ordering, expect, read_ordering
-from rewardkit.verifiers.sql._recipes import recipe
-from rewardkit.verifiers.sql._results import Bench, Expected, Group, compare
+from rewardkit.verifiers.sql._results import Bench, Expected, compare
 from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql._signals import Reads
 from rewardkit.verifiers.sql._strength import Strength, measure
-from rewardkit.verifiers.sql.reference import Policy, Task
+from rewardkit.verifiers.sql._subtasks import Subtask, decompose
+from rewardkit.verifiers.sql.reference import Task
 
-__all__ = ["Prepared", "Reference", "forget", "prepare"]
+__all__ = ["Prepared", "forget", "prepare"]
 
 _KEPT = {"sqlite": 32, "duckdb": 4, "postgres": 32}
 """Prepared tasks of each engine in a process. A DuckDB takes some 20 MB, and five times as much of
 address space."""
-_REFERENCE_STEPS = 2_000_000
-"""Of SQLite's machine, for a reference on one generated database."""
 _MUTANT_STEPS = 500_000
 _MUTANTS, _FEW_MUTANTS = 40, 12
-_DELICATE = (
-    *(exp.Limit, exp.Fetch, exp.Offset, exp.Window, exp.Distinct, exp.GroupConcat),
-    *(exp.ArrayAgg, exp.AnyValue, exp.First, exp.Last),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """One acceptable query."""
-
-    sql: str
-    """As the engine runs it."""
-    tree: exp.Expr | None
-    ordering: Ordering
-    delicate: bool
-    """The order in which rows are stored may show in the result."""
 
 
 @dataclass
@@ -66,7 +51,22 @@ class Prepared:
     strength: Strength
     clues: Clues
     steps: int = 0
+    cost: float | None = None
+    """Of the first reference on the given rows, where it was asked for."""
+    subtask_rows: dict[int, tuple[Result | None, ...]] = field(default_factory=dict)
+    """What each subtask gives on the first databases, where it was asked for."""
     _extra: dict[Clues, list[Bench]] = field(default_factory=dict)
+
+    @cached_property
+    def subtasks(self) -> tuple[Subtask, ...]:
+        """The first reference, taken apart."""
+        tree = self.references[0].tree if self.references else None
+        return () if tree is None else decompose(tree, self.engine.schema)
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The names of the schema's columns in lower case."""
+        return self.engine.schema.column_names()
 
     @cached_property
     def reads(self) -> Reads | None:
@@ -77,7 +77,7 @@ class Prepared:
     @cached_property
     def determined(self) -> bool:
         """False if a reference itself has columns beside GROUP BY that may come from any row."""
-        limits = Limits(steps=_REFERENCE_STEPS)
+        limits = Limits(steps=REFERENCE_STEPS)
         return all(
             bench.agrees(i, variant, self.task.policy, limits)
             for i, reference in enumerate(self.references)
@@ -85,13 +85,22 @@ class Prepared:
             for bench in (self.given, *self.generated)
         )
 
+    def make(self, clues: Clues, numbers: Sequence[int], settings: Settings) -> Iterator[Bench]:
+        """Yields generated databases with what the references give there."""
+        return make_benches(self.engine, self.references, self.task, clues, numbers, settings)
+
+    def bench(self, data: Data, name: str, settings: Settings) -> Bench | None:
+        """Returns a database of these rows, if a reference has a determined result there."""
+        policy = self.task.policy
+        return bench_of(self.engine, self.references, policy, data, name, settings)
+
     def extra(self, clues: Clues, count: int, settings: Settings) -> list[Bench]:
         """Returns databases around constants that only a prediction has; the last few are kept."""
         known = self._extra.get(clues)
         if known is None:
             if len(self._extra) >= 8:
                 _close(self._extra.pop(next(iter(self._extra))))
-            made = _make(self, merge_clues([self.clues, clues]), range(1, 3 * count), settings)
+            made = self.make(merge_clues([self.clues, clues]), range(1, 3 * count), settings)
             known = self._extra[clues] = list(islice(made, count))
         return known
 
@@ -145,7 +154,7 @@ def prepare(task: Task, settings: Settings) -> Prepared:
 
 def _prepare(task: Task, way: Route, settings: Settings) -> Prepared:
     engine = open_engine(task, way)
-    references = tuple(_read_reference(sql, way) for sql in task.sql)
+    references = tuple(read_reference_sql(sql, way) for sql in task.sql)
     columns = engine.schema.column_names()
     clues = merge_clues(
         [*(read_clues(r.tree, columns) for r in references), read_checks(task.schema, columns)]
@@ -153,11 +162,11 @@ def _prepare(task: Task, way: Route, settings: Settings) -> Prepared:
     store = engine.given()
     results = [store.run(r.sql, settings.limits(steps=None), trusted=True) for r in references]
     expected: list[Expected | None] = [
-        _expect(store, r, result, task.policy, settings)
+        expect_of(store, r, result, task.policy, settings)
         for r, result in zip(references, results, strict=True)
     ]
     if task.expected is not None:
-        expected.append(_expected_rows(task))
+        expected.append(expected_rows(task))
     store.close()
     given = Bench("given rows", engine.given(), None, tuple(expected))
     prepared = Prepared(
@@ -167,7 +176,7 @@ def _prepare(task: Task, way: Route, settings: Settings) -> Prepared:
     prepared.backwards = _backwards(prepared, settings)
     if engine.schema.tables and references and settings.databases and not settings.compat:
         numbers = range(settings.databases)
-        prepared.generated = list(_make(prepared, clues, numbers, settings))
+        prepared.generated = list(prepared.make(clues, numbers, settings))
         if settings.strength:
             _measure(prepared, settings)
     return prepared
@@ -185,7 +194,7 @@ def _measure(prepared: Prepared, settings: Settings) -> None:
     prepared.strength, added = measure(
         mutate(reference.tree, dialect, keys=keys)[: _MUTANTS if quick else _FEW_MUTANTS],
         [prepared.given, *prepared.generated],
-        lambda: _make(prepared, prepared.clues, numbers, settings),
+        lambda: prepared.make(prepared.clues, numbers, settings),
         prepared.task.policy,
         settings.limits(steps=_MUTANT_STEPS),
     )
@@ -195,36 +204,6 @@ def _measure(prepared: Prepared, settings: Settings) -> None:
 def _close(benches: Sequence[Bench]) -> None:
     for bench in benches:
         bench.store.close()
-
-
-def _read_reference(sql: str, way: Route) -> Reference:
-    tree = parse_trusted(sql, way.source)
-    if way.transpiled:
-        if tree is None:
-            raise QueryError("syntax", f"the reference cannot be read as {way.source}")
-        sql = tree.sql(dialect=way.target)
-        tree = parse_trusted(sql, way.target)
-    # In SQLite another order costs next to nothing, and a bare column beside GROUP BY needs it.
-    delicate = way.target == "sqlite" or tree is None or tree.find(*_DELICATE) is not None
-    return Reference(sql, tree, read_ordering(tree, way.target), delicate)
-
-
-def _expect(
-    store: Store, reference: Reference, result: Result, policy: Policy, settings: Settings
-) -> Expected:
-    limits = settings.limits(steps=None)
-    return expect(
-        result, reference.ordering, policy, lambda sql: store.run(sql, limits, trusted=True)
-    )
-
-
-def _expected_rows(task: Task) -> Expected:
-    rows = list(task.expected or ())
-    width = len(rows[0]) if rows else 0
-    result = Result(tuple(f"column {i}" for i in range(width)), rows)
-    if task.policy.order_matters:
-        return Expected(result, True, tuple(Group([row], 1) for row in rows))
-    return Expected(result, False, (Group(rows, len(rows)),))
 
 
 def _backwards(prepared: Prepared, settings: Settings) -> Store | None:
@@ -242,44 +221,3 @@ def _backwards(prepared: Prepared, settings: Settings) -> Store | None:
             store.close()
             return None
     return store
-
-
-def _make(
-    prepared: Prepared, clues: Clues, numbers: Sequence[int], settings: Settings
-) -> Iterator[Bench]:
-    """Yields generated databases on which at least one reference has a determined result."""
-    engine, task = prepared.engine, prepared.task
-    checks = read_tests(task.schema, task.dialect)
-    generator = Generator(engine.schema, engine.samples(), clues, checks)
-    for number in numbers:
-        try:
-            store, data = engine.generated(generator.make(number))
-        except QueryError:
-            continue
-        expected = tuple(
-            _determined(store, reference, task.policy, settings)
-            for reference in prepared.references
-        )
-        if any(e is not None for e in expected):
-            yield Bench(recipe(number).name, store, data, expected)
-        else:
-            store.close()
-
-
-def _determined(
-    store: Store, reference: Reference, policy: Policy, settings: Settings
-) -> Expected | None:
-    limits = settings.limits(steps=_REFERENCE_STEPS)
-    try:
-        result = store.run(reference.sql, limits, trusted=True)
-        expected = _expect(store, reference, result, policy, settings)
-        other = store.reversed() if reference.delicate else None
-        if other is None:
-            return expected
-        try:
-            again = other.run(reference.sql, limits, trusted=True)
-        finally:
-            other.close()
-    except QueryError:
-        return None
-    return expected if compare(expected, again, policy) is None else None

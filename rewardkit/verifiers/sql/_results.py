@@ -174,6 +174,8 @@ def _in_order(groups: Sequence[Group], rows: Sequence[Row], tolerance: float) ->
 
 
 def _same_bag(groups: Sequence[Group], rows: Sequence[Row], tolerance: float) -> bool:
+    if len(groups) == 1 and groups[0].take == len(groups[0].rows):
+        return equal_bags(groups[0].rows, rows, tolerance)
     certain = [row for group in groups if group.take == len(group.rows) for row in group.rows]
     open_rows = [row for group in groups if group.take != len(group.rows) for row in group.rows]
     if not open_rows:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from rewardkit.verifiers.sql._engines.base import Limits
+from rewardkit.verifiers.sql.prover import Prover
 
 __all__ = ["Settings"]
 
@@ -16,6 +17,7 @@ class Settings:
     strength: bool = True
     partial: float = 0.3
     efficiency: bool = False
+    steps: bool = False
     timeout_s: float = 10.0
     max_rows: int = 100_000
     max_steps: int = 20_000_000
@@ -23,6 +25,7 @@ class Settings:
     tolerance: float = 1e-9
     dsn: str | None = None
     compat: str | None = None
+    prover: Prover | None = None
 
     def limits(self, *, steps: int | None) -> Limits:
         """Returns the limits of one query: two fifths of the time of a verdict."""

@@ -45,6 +45,12 @@ class Trial:
     """The references that agree so far."""
     _seen: dict[int, list[tuple[Expected, Result]]] = field(default_factory=dict)
     _columns: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    limits: Limits = field(init=False)
+    """What one run may cost: more where the reference costs much itself."""
+
+    def __post_init__(self) -> None:
+        steps = max(self.settings.max_steps, 20 * self.prepared.steps)
+        self.limits = self.settings.limits(steps=steps)
 
     def failure(self) -> Failure | None:
         """Runs until something differs and returns it, or None if nothing does."""
@@ -65,17 +71,28 @@ class Trial:
             or self._try_bare_columns()
         )
 
+    @property
+    def agreeing(self) -> tuple[int, ...]:
+        """The references that the prediction has agreed with everywhere."""
+        return tuple(self._alive)
+
+    def try_on(self, bench: Bench) -> Failure | None:
+        """Returns how the prediction fails on a further database, if it does; it is closed."""
+        try:
+            return self._try(bench)
+        finally:
+            bench.store.close()
+
     def _same_tree(self) -> bool:
         tree = self.query.tree
-        return tree is not None and any(
-            self.prepared.references[i].tree == tree
-            for i in self._alive
-            if i < len(self.prepared.references)
-        )
+        references = self.prepared.references
+        alive = [references[i] for i in self._alive if i < len(references)]
+        size = len(self.query.nodes)
+        return tree is not None and any(r.size == size and r.tree == tree for r in alive)
 
     def _extra(self) -> Iterable[Bench]:
         known = self.prepared.clues
-        clues = read_clues(self.query.tree, self.prepared.engine.schema.column_names())
+        clues = read_clues(self.query.tree, self.prepared.columns, self.query.nodes)
         new = Clues(
             clues.by_column - known.by_column,
             clues.loose - known.loose,
@@ -91,7 +108,8 @@ class Trial:
     def _try(self, bench: Bench, store: Store | None = None) -> Failure | None:
         """Returns how the prediction fails on a database, if it does."""
         try:
-            found = (store or bench.store).run(self.query.sql, self.limits())
+            known = self.ran > 0  # the given rows come first, and with them the guards
+            found = (store or bench.store).run(self.query.sql, self.limits, cleared=known)
         except QueryError as error:
             return Failure(error.kind, error.message, bench)
         if store is None:
@@ -126,11 +144,11 @@ class Trial:
         prepared = self.prepared
         if prepared.way.target != "sqlite":  # the others refuse such columns
             return None
-        variants = bare_variants(self.query.tree, "sqlite")
+        variants = bare_variants(self.query.tree, "sqlite", self.query.nodes)
         if not variants or not prepared.determined:
             return None
         for sql in variants:
-            other = replace(self, query=replace(self.query, sql=sql))
+            other = replace(self, query=replace(self.query, sql=sql), ran=0)
             failure = other._try_all((prepared.given, *prepared.generated))
             if failure is not None and failure.found is not None:
                 detail = "a column beside GROUP BY may come from any row of its group"
@@ -139,8 +157,12 @@ class Trial:
 
     def _compare(self, i: int, expected: Expected, found: Result) -> Difference | None:
         policy = self.prepared.task.policy
+        fixed = policy.column_order == "positional" and policy.extra_columns == "reject"
+        given = expected.result
+        if fixed and found.rows == given.rows and len(found.columns) == len(given.columns):
+            return None  # row by row what the reference gave, which any policy accepts
         difference = compare(expected, found, policy, self._columns.get(i))
-        if policy.column_order == "positional" and policy.extra_columns == "reject":
+        if fixed:
             return difference
         # A choice of columns has to hold on all databases so far.
         seen = self._seen.setdefault(i, [])
@@ -152,7 +174,3 @@ class Trial:
             return difference
         self._columns[i] = columns
         return None
-
-    def limits(self) -> Limits:
-        """Returns what one run may cost: more where the reference costs much itself."""
-        return self.settings.limits(steps=max(self.settings.max_steps, 20 * self.prepared.steps))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from rewardkit.verifiers.sql._checks import admitted
@@ -58,6 +59,8 @@ def make_domain(
     kind = _true_kind(column.kind, known, own)
     make = _MAKERS[kind]
     focus = make(own)
+    if kind == "real":
+        focus[1:1] = _between(own)
     wanted = _first_of(make, clues.wanted_of(column.name))
     loose = make([c for c in sorted(clues.loose, key=str) if _suits(kind, c)])
     plain = _unique([*_plain(kind, known), *loose[:6]])
@@ -143,6 +146,12 @@ def _around_reals(constants: Iterable[Constant]) -> list[Any]:
         if abs(number) > 9:
             found += [number / 2, number * 2.0]
     return found
+
+
+def _between(constants: Iterable[Constant]) -> list[Any]:
+    """Returns what lies between two constants that are near one another, as 6.99 and 7."""
+    numbers = sorted({n for one in constants if (n := _as_number(one)) is not None})
+    return [(a + b) / 2 for a, b in pairwise(numbers) if 0 < b - a <= 1]
 
 
 def _around_texts(constants: Iterable[Constant]) -> list[Any]:

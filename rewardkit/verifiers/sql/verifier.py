@@ -3,7 +3,8 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal
 
 from rewardkit._install import require_extra
 from rewardkit.completion import Completion, completion_text
@@ -12,10 +13,11 @@ from rewardkit.runtime import Outcome, OutcomeStatus, WorkerPool
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifier import Verifier, check_batch
 from rewardkit.verifiers._memory import worker_mebibytes
-from rewardkit.verifiers.sql._extract import extract_sql
+from rewardkit.verifiers.sql._extract import extract_sql, place_steps
 from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql._work import PRELOAD, Item, check_in_worker, grade_in_worker
 from rewardkit.verifiers.sql.compat import RULES, sql_r1
+from rewardkit.verifiers.sql.prover import Prover, Z3Prover
 from rewardkit.verifiers.sql.reference import DIALECTS, Task, read_reference
 
 __all__ = ["SqlVerifier"]
@@ -44,7 +46,9 @@ class SqlVerifier(Verifier):
         strength: measure the databases by mutants of the reference (`parts["confidence"]`) and add
             some where mutants survive.
         partial: most that a wrong query can get, in [0, 1); 0 for all or nothing.
-        efficiency: add `parts["efficiency"]` to right queries (SQLite).
+        efficiency: add `parts["efficiency"]` to right queries, in BIRD's tiers (R-VES) of what
+            they cost beside the reference.
+        steps: add a step verdict for each CTE and for the main query, with spans in the completion.
         timeout_s: seconds for one verdict, above 0; a single query may use two fifths of it.
         max_rows: a result of more rows is refused, at least 1.
         max_steps: instructions of SQLite's machine for one query, at least 1000; a reference that
@@ -56,12 +60,15 @@ class SqlVerifier(Verifier):
         compat: grade by the published rule of another grader, on the given rows: a name in
             `rewardkit.verifiers.sql.compat.RULES`. The guard stays. `parts["reward"]` has the
             rule's own number, `score` is scaled into [0, 1].
+        prover: "z3", or a `Prover` of your own, asked about queries that agree everywhere; its
+            answer is advice.
         workers: processes; None for one per core.
         memory_bytes: memory of one of them, at least 64 MiB.
 
     Raises:
         ConfigError: an option is outside its values.
-        EngineMissingError: `rewardkit[sql]` is not installed.
+        EngineMissingError: sqlglot is not installed, or `dialect` needs an engine that is not;
+            one that only a reference needs is missed when the reference is read.
 
     >>> reference = {
     ...     "schema": "CREATE TABLE t(a INTEGER)",
@@ -84,6 +91,7 @@ class SqlVerifier(Verifier):
         strength: bool = True,
         partial: float = 0.3,
         efficiency: bool = False,
+        steps: bool = False,
         timeout_s: float = 10.0,
         max_rows: int = 100_000,
         max_steps: int = 20_000_000,
@@ -91,10 +99,11 @@ class SqlVerifier(Verifier):
         tolerance: float = 1e-9,
         dsn: str | None = None,
         compat: str | None = None,
+        prover: Literal["z3"] | Prover | None = None,
         workers: int | None = None,
         memory_bytes: int = 1 << 30,
     ) -> None:
-        require_extra("sql")
+        require_extra("sql", only=("sqlglot",))
         if dialect not in (*DIALECTS, "postgresql"):
             raise ConfigError(f"dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
         for name, value, least in (
@@ -110,6 +119,10 @@ class SqlVerifier(Verifier):
                 raise ConfigError(f"{name} is in [0, 1), not {share!r}")
         if compat is not None and compat not in RULES:
             raise ConfigError(f"compat is one of {', '.join(RULES)}, or None, not {compat!r}")
+        if prover == "z3":
+            prover = Z3Prover()
+        if not (prover is None or isinstance(prover, Prover)):
+            raise ConfigError(f"prover is 'z3', a Prover or None, not {prover!r}")
         if not timeout_s > 0:
             raise ConfigError(f"timeout_s is above 0, not {timeout_s!r}")
         self.settings = Settings(
@@ -118,6 +131,7 @@ class SqlVerifier(Verifier):
             strength=strength,
             partial=partial,
             efficiency=efficiency,
+            steps=steps,
             timeout_s=timeout_s,
             max_rows=max_rows,
             max_steps=max_steps,
@@ -125,7 +139,9 @@ class SqlVerifier(Verifier):
             tolerance=tolerance,
             dsn=dsn,
             compat=compat,
+            prover=prover,
         )
+        _require_engine(dialect, dsn is not None)
         self._pool = WorkerPool(
             workers=workers,
             memory_mb=worker_mebibytes(memory_bytes),
@@ -212,9 +228,11 @@ class SqlVerifier(Verifier):
 
     def _read(self, reference: Json) -> Task:
         settings = self.settings
-        return read_reference(
+        task = read_reference(
             reference, dialect=settings.dialect, dsn=settings.dsn, tolerance=settings.tolerance
         )
+        _require_engine(task.dialect, task.dsn is not None)
+        return task
 
     def _extract(self, completion: Completion) -> tuple[str | None, Verdict]:
         found = extract_sql(completion_text(completion), max_chars=self.settings.max_chars)
@@ -238,12 +256,18 @@ class SqlVerifier(Verifier):
             )
             parts = {**verdict.parts, "reward": reward}
             verdict = replace(verdict, score=max(0.0, (reward + 1) / 8.5), parts=parts)
-        return replace(verdict, answer=_shown(sql))
+        steps = place_steps(verdict.steps, sql, completion_text(completion))
+        return replace(verdict, answer=_shown(sql), steps=steps)
 
     def _settle(self, item: Item, outcome: Outcome[Verdict]) -> Verdict:
         """Returns a worker's verdict, or what its end says of the query."""
         if outcome.value is not None:
             return outcome.value
+        if item[2].prover is not None:
+            # An adviser may have died or dawdled; the query is judged without one.
+            item = (item[0], item[1], replace(item[2], prover=None))
+            timeout_s = item[2].timeout_s
+            return self._settle(item, self._pool.call(grade_in_worker, item, timeout_s=timeout_s))
         detail = f"worker: {outcome.status.value} {outcome.detail}".strip()
         reason = _ENDS.get(outcome.status)
         if reason is None:
@@ -262,6 +286,14 @@ class SqlVerifier(Verifier):
             if again.value is not None:
                 return again.value
         return Verdict(0.0, reason, detail=f"{detail}: the query", evidence=evidence)
+
+
+@lru_cache(maxsize=64)
+def _require_engine(dialect: str, server: bool) -> None:
+    if dialect == "duckdb":
+        require_extra("sql")
+    elif dialect in ("postgres", "postgresql") and server:
+        require_extra("postgres")
 
 
 def _shown(sql: str) -> str:

@@ -259,3 +259,29 @@ def test_a_verdict_on_bare_columns_is_that_of_every_choice(verifier, sql, predic
     assert verdict.passed == (why is None)
     assert verdict.evidence.get("why") == why
     assert ("non_deterministic" in verdict.evidence.get("signals", ())) == (why is not None)
+
+
+@given(low=st.decimals(0, 50, places=2), step=st.decimals("0.01", 1, places=2))
+def test_a_real_column_has_a_value_between_near_constants(low, step):
+    low, high = float(low), float(low + step)
+    clues = Clues(by_column=frozenset({("v", low), ("v", high)}))
+    focus = make_domain(Column("v", "real"), [], clues).focus
+    assert any(low < value < high for value in focus[:3])
+
+
+@pytest.mark.parametrize("sql", ["v % 2 = 0", "0 <> v % 3", "(v + 1) % 2 = 1", "(v % 5) = 0"])
+def test_a_remainder_says_nothing_of_values_below_zero(sql):
+    clues = read_clues(tree(f"SELECT v FROM t WHERE {sql}"), frozenset("v"))
+    assert min(make_domain(Column("v", "int"), [], clues).focus) >= 0
+
+
+def test_few_rows_may_refer_to_two():
+    ddl = (
+        "CREATE TABLE p(k INTEGER PRIMARY KEY); CREATE TABLE q(k INTEGER PRIMARY KEY);"
+        "CREATE TABLE c(p INTEGER REFERENCES p(k), q INTEGER REFERENCES q(k), d TEXT)"
+    )
+    generator = Generator(SqliteEngine(schema=ddl, rows="").schema, {}, Clues())
+    sizes = [{k: len(v) for k, v in generator.make(number).items()} for number in range(20)]
+    few = [one for one in sizes if one["p"] == one["q"] == 2]
+    assert len(few) >= 3
+    assert all(2 < one["c"] <= 5 for one in few)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from rewardkit.verifiers.sql import SqlVerifier
 from rewardkit.verifiers.sql._engines.base import Limits, QueryError
 from rewardkit.verifiers.sql._engines.duckdb import DuckdbEngine
+from rewardkit.verifiers.sql._engines.sqlite import SqliteEngine
+from rewardkit.verifiers.sql.compat import r_ves
 from tests._needs import needs
 
 DDL = (
@@ -221,3 +224,54 @@ def test_a_server_that_is_not_there_is_an_abstention(tmp_path):
     with SqlVerifier(dialect="postgres", dsn=f"host={tmp_path} user=x", workers=1) as verifier:
         verdict = verifier.verify("SELECT b FROM t", reference("SELECT b FROM t"))
     assert verdict.score is None
+
+
+def test_sqlite_needs_no_other_engine():
+    code = (
+        "import sys\n"
+        "sys.modules['duckdb'] = None\n"
+        "from rewardkit import SqlVerifier\n"
+        "from rewardkit.errors import EngineMissingError\n"
+        f"reference = {reference('SELECT b FROM t')!r}\n"
+        "with SqlVerifier(workers=1) as verifier:\n"
+        "    assert verifier.verify('SELECT t.b FROM t', reference).passed\n"
+        "    for make in (lambda: SqlVerifier(dialect='duckdb'),\n"
+        "                 lambda: verifier.verify('x', {**reference, 'dialect': 'duckdb'})):\n"
+        "        try:\n"
+        "            make()\n"
+        "        except EngineMissingError as error:\n"
+        "            print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 2
+    assert "duckdb" in done.stdout
+
+
+@pytest.mark.parametrize("make", [DuckdbEngine, SqliteEngine])
+def test_costs_are_counted_and_are_the_same_each_time(make):
+    store = make(schema=DDL, rows=ROWS).given()
+    quick, dear = "SELECT b FROM t", "SELECT x.b FROM t x, c y, c z"
+    assert store.cost(quick, Limits()) == store.cost(quick, Limits()) > 0
+    assert store.cost(dear, Limits()) > 2 * store.cost(quick, Limits())
+    with pytest.raises(QueryError):
+        store.cost("SELECT nope FROM t", Limits())
+
+
+def test_postgres_tells_the_cost_of_its_plan(dsn):
+    from rewardkit.verifiers.sql._engines.postgres import PostgresEngine
+
+    store = PostgresEngine(schema=DDL, rows=ROWS, dsn=dsn).given()
+    quick = store.cost("SELECT b FROM t", Limits())
+    assert store.cost("SELECT x.b FROM t x, c y, c z", Limits()) > 2 * quick > 0
+    with pytest.raises(QueryError):
+        store.cost("SELECT 1; DROP TABLE t", Limits())
+
+
+def test_efficiency_is_in_the_tiers_of_the_engines_cost():
+    with SqlVerifier(dialect="duckdb", workers=1, databases=2, efficiency=True) as verifier:
+        dear = "SELECT b FROM t WHERE a IN (SELECT x.a FROM t x, t y, t z)"
+        verdict = verifier.verify(dear, reference("SELECT b FROM t"))
+    assert verdict.passed
+    cost = verdict.evidence["cost"]
+    assert cost["unit"] == "rows"
+    assert verdict.parts["efficiency"] == r_ves(cost["reference"] / cost["prediction"]) / 1.25 < 0.8

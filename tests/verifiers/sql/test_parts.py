@@ -230,7 +230,7 @@ def test_row_f1_counts_repeats_and_not_places():
     [(100, 50, 1.25), (100, 100, 1.0), (100, 101, 0.75), (100, 300, 0.5), (100, 1000, 0.25)],
 )
 def test_efficiency_has_the_tiers_of_r_ves(reference, prediction, reward):
-    assert efficiency(reference, prediction) == pytest.approx(reward / 1.25)
+    assert efficiency(reference / prediction) == pytest.approx(reward / 1.25)
 
 
 def test_a_query_without_a_tree_has_no_clues_and_no_signals(engine):

@@ -179,7 +179,7 @@ def test_partial_credit_is_capped_and_can_be_turned_off(verifier):
     far = verifier.verify("SELECT pay FROM emp", reference("SELECT name FROM emp WHERE pay > 60"))
     assert 0 < far.score < near.score <= 0.3
     assert near.reason.value == "partial"
-    assert set(near.parts) == {"linking", "clauses", "rows", "executable"}
+    assert set(near.parts) == {"linking", "clauses", "subtasks", "rows", "executable"}
     with SqlVerifier(workers=1, partial=0.0) as strict:
         verdict = strict.verify("SELECT pay FROM emp", reference("SELECT name FROM emp"))
         assert (verdict.score, verdict.reason.value) == (0.0, "mismatch")

@@ -56,7 +56,9 @@ class QueryError(Exception):
 class Store(Protocol):
     """One database. What a prediction is run on is never read by a reference afterwards."""
 
-    def run(self, sql: str, limits: Limits, /, *, trusted: bool = False) -> Result:
+    def run(
+        self, sql: str, limits: Limits, /, *, trusted: bool = False, cleared: bool = False
+    ) -> Result:
         """Returns the rows of a query.
 
         Args:
@@ -64,9 +66,19 @@ class Store(Protocol):
             limits: what it may cost.
             trusted: a reference: guards against writing stay, those against functions and
                 catalogues do not apply.
+            cleared: the same text was admitted by another store of the same engine and tables, so
+                that it need not be looked at again; limits stay.
 
         Raises:
             QueryError: it was refused, failed or went over a limit.
+        """
+        ...
+
+    def cost(self, sql: str, limits: Limits, /, *, trusted: bool = False) -> float:
+        """Returns what a query costs, in the engine's own unit, the same on every run.
+
+        Raises:
+            QueryError: as of `run`.
         """
         ...
 
@@ -84,6 +96,8 @@ class Engine(Protocol):
 
     schema: Schema
     """Empty where the engine was given no DDL and cannot look."""
+    ddl: str
+    """Of the schema; empty where it is not known."""
 
     def given(self) -> Store:
         """Returns the data of the reference."""

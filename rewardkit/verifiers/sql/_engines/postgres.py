@@ -7,11 +7,13 @@ list. A timer here cancels it where the server's own limit is of no use.
 """
 
 import itertools
+import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TypeVar
 
 import psycopg
 from psycopg import errors
@@ -25,6 +27,7 @@ __all__ = ["PostgresEngine", "PostgresStore"]
 _BATCH = 256
 _SAMPLES = 50
 _CONNECT_S = 5
+_Found = TypeVar("_Found")
 _numbers = itertools.count()
 _KINDS: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.QueryCanceled, "timeout"),
@@ -57,7 +60,7 @@ class PostgresEngine:
 
     def __init__(self, *, schema: str, rows: str, dsn: str) -> None:
         self._link = _link(dsn)
-        self._ddl, self._rows = schema, rows
+        self.ddl, self._rows = schema, rows
         try:
             with self.scratch(f"{schema};\n{rows}" if schema else "", 30.0) as connection:
                 self.schema = _read_schema(connection) if schema else Schema(())
@@ -72,12 +75,12 @@ class PostgresEngine:
 
     def given(self) -> "PostgresStore":
         """Returns the data of the reference."""
-        return PostgresStore(self, f"{self._ddl};\n{self._rows}" if self._ddl else "")
+        return PostgresStore(self, f"{self.ddl};\n{self._rows}" if self.ddl else "")
 
     def generated(self, data: Data, /) -> tuple["PostgresStore", Data]:
         """Returns a store with these rows. One that breaks a constraint makes all of it fail."""
         rows = insert_statements(_parents_first(data, self.schema))
-        store = PostgresStore(self, f"{self._ddl};\n{rows}")
+        store = PostgresStore(self, f"{self.ddl};\n{rows}")
         store.run("SELECT 1", Limits(), trusted=True)
         return store, data
 
@@ -134,15 +137,24 @@ class PostgresStore:
         self._engine = engine
         self._script = script
 
-    def run(self, sql: str, limits: Limits, /, *, trusted: bool = False) -> Result:
+    def run(
+        self, sql: str, limits: Limits, /, *, trusted: bool = False, cleared: bool = False
+    ) -> Result:
         """Returns the rows of one query; see `Store`."""
+        return self._inside(limits, lambda connection: _fetch(connection, sql, limits))
+
+    def cost(self, sql: str, limits: Limits, /, *, trusted: bool = False) -> float:
+        """Returns the planner's estimate of the total cost; the tables have no statistics."""
+        return self._inside(limits, lambda connection: _plan_cost(connection, sql))
+
+    def _inside(self, limits: Limits, work: Callable[[psycopg.Connection[Row]], _Found]) -> _Found:
         try:
             with self._engine.scratch(self._script, limits.seconds) as connection:
                 timer = threading.Timer(limits.seconds + 0.5, connection.cancel)
                 timer.daemon = True
                 timer.start()
                 try:
-                    return _fetch(connection, sql, limits)
+                    return work(connection)
                 finally:
                     timer.cancel()
         except psycopg.Error as error:
@@ -177,6 +189,14 @@ def _fetch(connection: psycopg.Connection[Row], sql: str, limits: Limits) -> Res
             raise QueryError("row_cap", f"more than {limits.rows:,} rows or too much text")
         if len(batch) < _BATCH:
             return Result(names, rows)
+
+
+def _plan_cost(connection: psycopg.Connection[Row], sql: str) -> float:
+    cursor = connection.cursor()
+    cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}".encode(), binary=True)
+    [row] = cursor.fetchall()
+    plan = json.loads(row[0]) if isinstance(row[0], str | bytes) else row[0]
+    return float(plan[0]["Plan"]["Total Cost"])
 
 
 def _explain(error: psycopg.Error) -> QueryError:

@@ -21,7 +21,11 @@ from rewardkit.verifiers.sql._schema import Table
 __all__ = ["SqliteEngine", "SqliteStore"]
 
 _STEP = 1_000
+_FINE = 20_000
+"""Instructions up to which a cost counts each of them."""
 _BATCH = 256
+_FEW_CELLS = 24
+"""No more than this many values can hold more text than a result may: SQLite caps each."""
 _HEAP = 256 << 20
 _DENIED_FUNCTIONS = frozenset(
     "load_extension randomblob readfile writefile edit fts3_tokenizer sqlite_compileoption_get "
@@ -72,19 +76,43 @@ class SqliteStore:
         # rows in another order draws others.
         self._seed = 2 if backwards else 1
         self._random = random.Random(self._seed)
-        self._connection.create_function("random", 0, lambda: self._random.getrandbits(63))
+        self._drawn = False
+        self._connection.create_function("random", 0, self._draw)
         self._backwards = backwards
         self._tables: set[str] = set()
         self._trusted = False
+        self._meter = _Meter()
+        self._step = 0
+        self._watched = True
         self._connection.set_authorizer(self._authorize)
 
-    def run(self, sql: str, limits: Limits, /, *, trusted: bool = False) -> Result:
+    def run(
+        self, sql: str, limits: Limits, /, *, trusted: bool = False, cleared: bool = False
+    ) -> Result:
         """Returns the rows of one query; see `Store`."""
+        if cleared == self._watched:
+            # What may be read hangs on the text and the tables, and both were seen.
+            self._watched = not cleared
+            self._connection.set_authorizer(self._authorize if self._watched else None)
+        return self._run(sql, limits, trusted, _STEP)
+
+    def cost(self, sql: str, limits: Limits, /, *, trusted: bool = False) -> float:
+        """Returns the instructions of SQLite's machine, to a thousand where there are many."""
+        rough = self.run(sql, limits, trusted=trusted).steps
+        return rough if rough > _FINE else self._run(sql, limits, trusted, 1).steps
+
+    def _run(self, sql: str, limits: Limits, trusted: bool, step: int) -> Result:
         self._tables, self._trusted = set(), trusted
-        self._random.seed(self._seed)
-        self._connection.text_factory = str
-        meter = _Meter(limits)
-        self._connection.set_progress_handler(meter, _STEP)
+        if self._drawn:
+            self._drawn = False
+            self._random.seed(self._seed)
+        if self._connection.text_factory is not str:
+            self._connection.text_factory = str
+        meter = self._meter
+        meter.start(limits, step)
+        if step != self._step:
+            self._step = step
+            self._connection.set_progress_handler(meter, step)
         try:
             try:
                 return self._fetch(sql, limits, meter)
@@ -97,25 +125,32 @@ class SqliteStore:
             raise _explain(error, meter) from None
         except MemoryError:
             raise QueryError("memory", "the query needs too much memory") from None
-        finally:
-            self._connection.set_progress_handler(None, 0)
 
     def _fetch(self, sql: str, limits: Limits, meter: "_Meter") -> Result:
         cursor = self._connection.execute(sql)
         try:
             if cursor.description is None:
                 raise QueryError("unsafe", "not a query")
-            rows: list[Row] = []
-            chars = 0
-            while batch := cursor.fetchmany(_BATCH):
-                rows += batch
-                chars += sum(len(v) for row in batch for v in row if isinstance(v, str | bytes))
-                if len(rows) > limits.rows or chars > limits.cells_chars:
-                    raise QueryError("row_cap", f"more than {limits.rows:,} rows or too much text")
             names = tuple(column[0] for column in cursor.description)
+            rows: list[Row] = cursor.fetchmany(_BATCH)
+            if len(rows) == _BATCH or len(rows) * len(names) > _FEW_CELLS:
+                self._fetch_more(cursor, rows, limits)
             return Result(names, rows, meter.steps, frozenset(self._tables))
         finally:
             cursor.close()
+
+    def _draw(self) -> int:
+        self._drawn = True
+        return self._random.getrandbits(63)
+
+    def _fetch_more(self, cursor: sqlite3.Cursor, rows: list[Row], limits: Limits) -> None:
+        batch, chars = rows, 0
+        while batch:
+            chars += sum(len(v) for row in batch for v in row if isinstance(v, str | bytes))
+            if len(rows) > limits.rows or chars > limits.cells_chars:
+                raise QueryError("row_cap", f"more than {limits.rows:,} rows or too much text")
+            batch = cursor.fetchmany(_BATCH)
+            rows += batch
 
     def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         if action in _READING:
@@ -142,14 +177,18 @@ class SqliteStore:
 class _Meter:
     """Counts the virtual machine's instructions and ends the query at a limit."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limit = limits.steps
+    def __init__(self) -> None:
+        self.start(Limits(), _STEP)
+
+    def start(self, limits: Limits, step: int) -> None:
+        """Begins to count for a query."""
+        self._limit, self._step = limits.steps, step
         self._deadline = time.monotonic() + limits.seconds
         self.steps = 0
         self.stopped = False
 
     def __call__(self) -> int:
-        self.steps += _STEP
+        self.steps += self._step
         over = self._limit is not None and self.steps > self._limit
         self.stopped = over or time.monotonic() > self._deadline
         return int(self.stopped)
@@ -175,12 +214,12 @@ class SqliteEngine:
                 self._image = _image(f"{schema};\n{rows}")
             connection = self._open_given()
             try:
-                ddl = schema or read_ddl(connection)
+                self.ddl = schema or read_ddl(connection)
                 self.schema = read_schema(connection)
                 self._given_samples = read_samples(connection, self.schema)
             finally:
                 connection.close()
-            self._template = _image(ddl)
+            self._template = _image(self.ddl)
         except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError, ValueError) as error:
             raise QueryError("schema", f"the schema or its rows: {error}") from None
 
