@@ -1,4 +1,4 @@
-"""Rollouts as lines of JSON: `rewardkit score` grades them again, `rewardkit rollouts` shows them."""
+"""Rollouts as lines of JSON: `rewardkit score` grades them, `rewardkit rollouts` shows them."""
 
 import json
 from pathlib import Path
