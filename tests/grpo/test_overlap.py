@@ -2,6 +2,7 @@
 
 import threading
 import time
+from typing import ClassVar
 
 import pytest
 
@@ -26,7 +27,7 @@ class Variety(Verifier):
     name = "variety"
     seconds = 0.0
     dies_on = ""
-    threads: set[str] = set()
+    threads: ClassVar[set[str]] = set()
 
     def check_reference(self, reference):
         return []

@@ -53,7 +53,7 @@ def test_completions_end_with_their_end_and_stand_in_the_order_of_the_prompts(tm
     assert [path for path, _ in served.calls].count("/v1/completions") == 2
     assert rollouts.groups == [group for group in range(4) for _ in range(4)]
     end = trainer.actor.eos_ids
-    assert {cut for cut in rollouts.truncated} == {True, False}
+    assert set(rollouts.truncated) == {True, False}
     for tokens, logps, cut in zip(rollouts.completions, rollouts.logps, rollouts.truncated):
         assert len(tokens) == len(logps) <= 4
         assert (tokens[-1] in end) != cut
@@ -108,22 +108,21 @@ def test_a_sampler_that_lags_is_corrected_for_unless_that_is_refused(tmp_path, s
 CHOICE = {"index": 0, "token_ids": [3], "logprobs": {"token_logprobs": [-1.0]}}
 
 
+def choices(count, **change):
+    """An answer of the server in which every choice has a change."""
+    return 200, json.dumps({"choices": [{**CHOICE, "index": i, **change} for i in range(count)]})
+
+
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
         ((500, "out of memory"), "500 out of memory"),
         ((200, "not json"), "not as it was asked"),
-        ((200, json.dumps({"choices": [CHOICE]})), "1 choices for 4 x 4"),
-        (
-            (200, json.dumps({"choices": [{**CHOICE, "index": i, "token_ids": None} for i in range(16)]})),
-            "return_token_ids",
-        ),
-        (
-            (200, json.dumps({"choices": [{**CHOICE, "index": i, "token_ids": [3, 4]} for i in range(16)]})),
-            "2 tokens with 1 log-prob",
-        ),
+        (choices(1), "1 choices for 4 x 4"),
+        (choices(16, token_ids=None), "return_token_ids"),
+        (choices(16, token_ids=[3, 4]), "2 tokens with 1 log-prob"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_that_is_none_is_said_in_one_sentence(tmp_path, server, answer, text):
     options, served = server
     served.answer = answer
