@@ -12,15 +12,7 @@ from rewardkit.sandbox import Job, Limits, Sandbox, Status
 from rewardkit.shapes import EnvironmentSession, OnMissing, Scorer
 from rewardkit.verifier import Verifier
 
-__all__ = [
-    "TESTED",
-    "Environment",
-    "PrologEnvironment",
-    "PythonEnvironment",
-    "SqlEnvironment",
-    "environment_factory",
-    "last_turn",
-]
+__all__ = ["TESTED", "Environment", "environment_factory", "last_turn"]
 
 TESTED = "trl>=1.16,<1.17"
 
