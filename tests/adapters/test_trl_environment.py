@@ -116,7 +116,7 @@ def test_a_database_is_looked_at_and_not_written_to(sql):
     environment = sql()
     assert tools_of(environment) == {"query", "submit"}
     environment.reset(prompt="?", reference=RIVERS)
-    assert "river(name text, km integer)" in environment.query()
+    assert "river(name text, km int)" in environment.query()
     assert environment.query(sql="SELECT MAX(km) AS m FROM river") == "m\n1020"
     assert environment.query(sql="DROP TABLE river").startswith("unsafe")
     assert environment.query(sql="SELECT COUNT(*) AS n FROM river") == "n\n3"
@@ -217,7 +217,7 @@ def test_trl_runs_the_other_tools(tmp_path, request, tool):
     trainer = tiny.trained(
         tmp_path,
         [],
-        kind=scripted([[asked, right, end], [wrong, right, end], [asked, end], [wrong, end]]),
+        kind=scripted([[asked, right, end], [wrong, right, end], [asked, end], [end]]),
         words=words,
         dataset=dataset,
         more={"environment_factory": factory, "advantages": AdvantageStage(by_turn)},
@@ -229,7 +229,7 @@ def test_trl_runs_the_other_tools(tmp_path, request, tool):
     assert [own[-1] for own in turns][:2] == [1.0, 1.0]
     assert max(own[-1] for own in turns[2:]) < 1.0
     logged = trainer.state.log_history[0]
-    assert logged["tools/call_frequency"] == 6 / 4
+    assert logged["tools/call_frequency"] == 5 / 4
     assert logged["tools/failure_frequency"] == 0
     texts = words.batch_decode(trainer.taken["completion_ids"])
     assert ("X = 0" if tool == "prolog" else "COUNT(*)\n3") in texts[0]

@@ -28,7 +28,7 @@ def runs(tmp_path_factory):
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=3000,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
     return {

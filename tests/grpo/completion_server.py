@@ -4,8 +4,10 @@ The model behind it is transformers' own, with its own `generate`, and what it r
 from that one's scores. It reads new weights from a disk, as vLLM does.
 """
 
+import copy
 import json
 import threading
+import warnings
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -13,6 +15,7 @@ from tests._needs import needs
 
 torch = needs("torch")
 transformers = needs("transformers")
+peft = needs("peft")
 
 
 class Served:

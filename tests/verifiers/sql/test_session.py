@@ -32,7 +32,7 @@ def test_rows_are_shown_as_text_and_no_more_than_asked_for(rivers):
 
 
 def test_without_a_query_the_tables_are_listed(rivers):
-    assert rivers.query().rows == (("river(name text, km integer)",), ("lake(name text)",))
+    assert rivers.query().rows == (("river(name text, km int)",), ("lake(name text)",))
     assert rivers.query("  ").rows == rivers.query().rows
 
 
