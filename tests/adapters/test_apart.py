@@ -1,8 +1,8 @@
 """The adapters of frameworks that want an environment of their own, in such an environment.
 
 verifiers and lighteval pin versions that do not go with those that rewardkit is tested with. Where
-`REWARDKIT_FRAMEWORKS` names a folder with a virtual environment for each (`verifiers`, `lighteval`),
-their own entry points call the adapter there; docs/contributing.md says how they are made.
+`REWARDKIT_FRAMEWORKS` names a folder with a virtual environment for each, by these names, their own
+entry points call the adapters there; docs/contributing.md says how they are made.
 """
 
 import json

@@ -39,12 +39,11 @@ class Served:
         if path == "/reset_prefix_cache":
             return 200, ""
         if path == "/v1/load_lora_adapter":
-            import copy
-
-            from peft import PeftModel
-
-            base = copy.deepcopy(self.base)
-            self.model = PeftModel.from_pretrained(base, body["lora_path"]).eval()
+            with warnings.catch_warnings():
+                # peft asks transformers by a name that newer releases deprecate.
+                warnings.simplefilter("ignore", FutureWarning)
+                base = copy.deepcopy(self.base)
+                self.model = peft.PeftModel.from_pretrained(base, body["lora_path"]).eval()
             return 200, f"Success: LoRA adapter '{body['lora_name']}' added successfully."
         if path == "/v1/completions":
             return self.answer or (200, json.dumps(self.complete(body)))
