@@ -1,47 +1,62 @@
 """What writes completions: the policy with its tokenizer, and what a step's completions are."""
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-
-import torch
 
 from rewardkit.errors import ConfigError
 from rewardkit.shapes import token_starts
 from rewardkit_grpo import parallel
 from rewardkit_grpo.config import GRPOConfig
 from rewardkit_grpo.data import Prompt, Tokenizer
-from rewardkit_grpo.models import Model, autocast, device_of
-from rewardkit_grpo.processors import chain
-from rewardkit_grpo.rollout import Generated, generate
+from rewardkit_grpo.generation import Generator, LocalGenerator
+from rewardkit_grpo.models import Model
+from rewardkit_grpo.served import ServedGenerator
+from rewardkit_grpo.sharding import Shards
 
 __all__ = ["Actor", "Rollouts"]
 
 
 @dataclass(slots=True)
 class Rollouts:
-    """Some prompts and their completions, on this rank."""
+    """Some prompts and their completions; every list has one entry a completion."""
 
-    prompts: list[Prompt]
-    """(B,): that of each completion."""
-    groups: list[int]
-    """(B,): the place of the prompt in the step, over all ranks."""
-    texts: list[str]
-    """(B,)."""
-    completions: list[list[int]]
-    """(B,) token ids, with the end-of-sequence token where there is one."""
-    logps: list[list[float]]
-    """(B,) by token, as sampled."""
-    entropy: float
-    """Mean over all tokens, in nats, of the distribution at the temperature."""
-    truncated: list[bool]
-    """(B,)."""
+    prompts: list[Prompt] = field(default_factory=list)
+    """That of each completion."""
+    groups: list[int] = field(default_factory=list)
+    """The place of the prompt in the step, over all ranks."""
+    texts: list[str] = field(default_factory=list)
+    completions: list[list[int]] = field(default_factory=list)
+    """Token ids, with the end-of-sequence token where there is one."""
+    logps: list[list[float]] = field(default_factory=list)
+    """By token, as sampled; empty lists where another rank sampled them."""
+    entropies: list[float] = field(default_factory=list)
+    """Over its tokens, in nats: the sum of the entropies of the distributions drawn from."""
+    truncated: list[bool] = field(default_factory=list)
+
+    @classmethod
+    def joined(cls, parts: Iterable["Rollouts"]) -> "Rollouts":
+        """Returns the completions of some parts, in their order."""
+        whole = cls()
+        for part in parts:
+            for name in cls.__slots__:
+                getattr(whole, name).extend(getattr(part, name))
+        return whole
+
+    def taken(self, rows: Sequence[int]) -> "Rollouts":
+        """Returns some of the completions, in the order that is given."""
+        return Rollouts(*([getattr(self, name)[i] for i in rows] for name in self.__slots__))
 
     @property
     def lengths(self) -> list[int]:
         """Tokens of each completion."""
         return [len(row) for row in self.completions]
+
+    @property
+    def entropy(self) -> float:
+        """Mean over all tokens."""
+        return sum(self.entropies) / max(sum(self.lengths), 1)
 
 
 class Actor:
@@ -51,14 +66,27 @@ class Actor:
         model: the policy.
         tokenizer: its own.
         config: of the run.
+        shards: where the weights are split over ranks.
 
     Raises:
         ConfigError: there is no end-of-sequence token, or a stop text is more than one token.
     """
 
-    def __init__(self, model: Model, tokenizer: Tokenizer, config: GRPOConfig) -> None:
+    def __init__(
+        self,
+        model: Model,
+        tokenizer: Tokenizer,
+        config: GRPOConfig,
+        *,
+        shards: Shards | None = None,
+    ) -> None:
         self.model, self.tokenizer, self.config = model, tokenizer, config
         self.eos_ids = _eos_ids(model, tokenizer, config.stop)
+        self.generator: Generator = (
+            LocalGenerator(model, config, self.eos_ids, shards)
+            if config.server is None
+            else ServedGenerator(model, config, config.server, self.eos_ids)
+        )
 
     def sample(
         self,
@@ -69,7 +97,23 @@ class Actor:
         groups: Sequence[int],
         explore: bool = True,
     ) -> Rollouts:
-        """Returns `group_size` completions of each prompt.
+        """Returns `group_size` completions of each prompt; the arguments are those of `parts`."""
+        return Rollouts.joined(
+            self.parts(
+                prompts, group_size=group_size, stream=stream, groups=groups, explore=explore
+            )
+        )
+
+    def parts(
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        group_size: int,
+        stream: int,
+        groups: Sequence[int],
+        explore: bool = True,
+    ) -> Iterator[Rollouts]:
+        """Yields `group_size` completions of each prompt, so many at once as are generated at once.
 
         Args:
             prompts: (P,).
@@ -78,45 +122,25 @@ class Actor:
             groups: (P,) ids.
             explore: False leaves CUTS away.
         """
-        config, found = self.config, Generated([], [], [], [])
-        processor = chain(
-            group_size=group_size,
-            top_k=config.top_k,
-            top_p=config.top_p,
-            cuts_k=config.cuts_k if explore else 0,
-            cuts_min_p=config.cuts_min_p,
-            cuts_share=config.cuts_share,
-        )
-        device = device_of(self.model)
-        at_once = max(1, config.generation_rows // group_size)
+        at_once = max(1, self.config.generation_rows // group_size)
         for start in range(0, len(prompts), at_once):
-            words = f"{config.seed}/{stream}/{parallel.rank()}/{start}"
-            generator = torch.Generator(device)
-            generator.manual_seed(random.Random(words).getrandbits(63))
-            with autocast(device, config.precision):
-                part = generate(
-                    self.model,
-                    [prompt.ids for prompt in prompts[start : start + at_once]],
-                    group_size=group_size,
-                    max_new_tokens=config.max_new_tokens,
-                    eos_ids=self.eos_ids,
-                    temperature=config.temperature,
-                    processor=processor,
-                    generator=generator,
-                )
-            found.completions.extend(part.completions)
-            found.logps.extend(part.logps)
-            found.entropies.extend(part.entropies)
-            found.truncated.extend(part.truncated)
-        return Rollouts(
-            [prompt for prompt in prompts for _ in range(group_size)],
-            [group for group in groups for _ in range(group_size)],
-            [self._text(row) for row in found.completions],
-            found.completions,
-            found.logps,
-            sum(map(sum, found.entropies)) / sum(map(len, found.completions)),
-            found.truncated,
-        )
+            words = f"{self.config.seed}/{stream}/{parallel.rank()}/{start}"
+            own = prompts[start : start + at_once]
+            found = self.generator.generate(
+                [prompt.ids for prompt in own],
+                group_size=group_size,
+                seed=random.Random(words).getrandbits(63),
+                explore=explore,
+            )
+            yield Rollouts(
+                [prompt for prompt in own for _ in range(group_size)],
+                [group for group in groups[start : start + at_once] for _ in range(group_size)],
+                [self._text(row) for row in found.completions],
+                found.completions,
+                found.logps,
+                [sum(row) for row in found.entropies],
+                found.truncated,
+            )
 
     def token_starts(self, completion: Sequence[int]) -> list[int]:
         """Returns where each token of a completion begins in its text, in characters."""

@@ -1,21 +1,17 @@
 """The trainer's options, checked before anything is loaded."""
 
-import difflib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rewardkit.advantages import Estimator, StdKind
-from rewardkit.errors import ConfigError
 from rewardkit_grpo.importance import Correction
 from rewardkit_grpo.losses import LOSSES
+from rewardkit_grpo.server_config import ServerConfig
 from rewardkit_grpo.trackers import TrackerName
 
-__all__ = ["GRPOConfig", "SamplerName", "checked"]
-
-M = TypeVar("M", bound=BaseModel)
+__all__ = ["GRPOConfig", "SamplerName"]
 
 SamplerName: TypeAlias = Literal["plain", "hit_rate", "adarft", "frontier"]
 
@@ -65,6 +61,13 @@ class GRPOConfig(BaseModel):
     """Share of each group that is sampled with CUTS; the rest is sampled plainly."""
     generation_rows: int = Field(default=256, ge=1)
     """Completions that are generated side by side."""
+    overlap_reward: bool | None = None
+    """Judges them while the next ones are generated; None: where every component of the reward
+    looks at one completion by itself. With True, others see `generation_rows` at once."""
+    server: ServerConfig | None = None
+    """What samples in this process's place; None for the policy itself."""
+    sharding: Literal["none", "fsdp"] = "none"
+    """`fsdp` splits weights, gradients and optimizer state over the ranks of torchrun."""
 
     loss: str = "grpo"
     """A name of `rewardkit_grpo.losses.LOSSES`."""
@@ -88,8 +91,9 @@ class GRPOConfig(BaseModel):
     """Weight of KL(policy || reference model)."""
     mask_truncated: bool = False
     """Leaves truncated completions out of loss, gradient and denominators; baselines keep them."""
-    correction: Correction = "none"
-    """Makes up for a sampler that is not the learner: worth it where they differ in precision."""
+    correction: Correction | None = None
+    """Makes up for a sampler that is not the learner; None: `token_truncate` where a server
+    samples, else `none`: worth it where they differ in precision."""
     correction_largest: float = Field(default=2.0, gt=0)
     """Bound on its weights."""
 
@@ -185,9 +189,34 @@ class GRPOConfig(BaseModel):
             raise ValueError("eval_ks: pass@k needs eval_samples of k or more")
         if not 0 <= self.hit_rate_band[0] < self.hit_rate_band[1] <= 1:
             raise ValueError("hit_rate_band: give (low, high) with 0 <= low < high <= 1")
+        self._check_machinery()
         if not isinstance(self.noise_scale, str) and not self.noise_scale > 0:
             raise ValueError("noise_scale: give a number above 0, ema or j")
         return self
+
+    def _check_machinery(self) -> None:
+        if self.server is not None:
+            if self.cuts_k or self.top_k or self.top_p < 1:
+                raise ValueError(
+                    "server: its log-probabilities would be those of the cut distribution; leave "
+                    "top_k, top_p and cuts_k"
+                )
+            if (self.server.weights == "lora") != bool(self.lora_rank):
+                raise ValueError("server.weights: lora goes with a lora_rank, reload without one")
+        if self.sharding == "fsdp" and self.beta and not self.lora_rank:
+            raise ValueError("beta: with sharding, the reference needs lora_rank; or leave beta")
+        if self.sharding == "fsdp" and self.compile:
+            raise ValueError("compile: not with sharding")
+
+    @property
+    def shares_prompts(self) -> bool:
+        """Whether the learner runs each prompt once for all its completions."""
+        return self.share_prompts and not self.gradient_checkpointing
+
+    @property
+    def sampler_correction(self) -> Correction:
+        """The correction that is used for a sampler that is not the learner."""
+        return self.correction or ("none" if self.server is None else "token_truncate")
 
     @property
     def group_estimator(self) -> Estimator:
@@ -198,33 +227,3 @@ class GRPOConfig(BaseModel):
     def one_update(self) -> bool:
         """Whether the policy that learns is the one that sampled: every ratio is then 1."""
         return self.minibatches == 1 and self.epochs == 1
-
-
-def checked(kind: type[M], data: Mapping[str, Any], *, where: str = "the config") -> M:
-    """Returns a model of pydantic, or says in our words what is wrong with the data.
-
-    Args:
-        kind: its class.
-        data: its fields.
-        where: what the message calls the data.
-
-    Raises:
-        ConfigError: a field is unknown, missing or wrong; all of them are listed.
-    """
-    try:
-        return kind.model_validate(data)
-    except ValidationError as error:
-        lines = []
-        for problem in error.errors():
-            place = ".".join(str(part) for part in problem["loc"])
-            text = problem["msg"].removeprefix("Value error, ")
-            if problem["type"] == "extra_forbidden":
-                text = "there is no such option" + _hint(str(problem["loc"][-1]), kind)
-            lines.append(f"{place}: {text}" if place else text)
-        raise ConfigError(f"{where}: " + "; ".join(lines)) from None
-
-
-def _hint(name: str, kind: type[BaseModel]) -> str:
-    known = {*kind.model_fields, *GRPOConfig.model_fields}
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""

@@ -18,7 +18,10 @@ from rewardkit_grpo.logprobs import (
 )
 from rewardkit_grpo.losses import LOSSES, LossInputs, LossOptions, policy_loss
 from rewardkit_grpo.models import Model, autocast
+from rewardkit_grpo.reference import Reference
 from rewardkit_grpo.rows import LearnerReport, TrainRow, micro_batches, padded
+from rewardkit_grpo.schedule import rate_share
+from rewardkit_grpo.sharding import Shards, whole
 from rewardkit_grpo.trust_region import trust_region_multipliers
 
 __all__ = ["Learner", "NotFiniteError"]
@@ -35,10 +38,19 @@ class Learner:
         model: weights in fp32; those that require a gradient are trained.
         config: of the run.
         total_updates: optimizer steps of the whole run, for the schedule.
+        shards: where weights and optimizer state are split over ranks.
     """
 
-    def __init__(self, model: Model, config: GRPOConfig, *, total_updates: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        config: GRPOConfig,
+        *,
+        total_updates: int,
+        shards: Shards | None = None,
+    ) -> None:
         self.model, self.config, self.total_updates = model, config, total_updates
+        self.shards = shards
         self.parameters: list[nn.Parameter] = [p for p in model.parameters() if p.requires_grad]
         self.device: torch.device = self.parameters[0].device
         self.optimizer = torch.optim.AdamW(
@@ -49,14 +61,7 @@ class Learner:
         )
         self.updates = 0
         """Optimizer steps done."""
-        self.reference: dict[str, Tensor] = {}
-        if config.beta and not config.lora_rank:
-            # A second copy of the weights, put in place of the policy's for a forward pass.
-            self.reference = {
-                name: value.detach().clone()
-                for name, value in model.named_parameters()
-                if value.requires_grad
-            }
+        self._reference = Reference(model, kept=bool(config.beta), lora=bool(config.lora_rank))
         self._logps = torch.compile(self._forward) if config.compile else self._forward
 
     def update(self, rows: Sequence[TrainRow], *, seed: int) -> LearnerReport:
@@ -70,6 +75,7 @@ class Learner:
             NotFiniteError: the loss or the gradient is not finite; the weights are as before it.
         """
         report = LearnerReport()
+        self._gather()
         rows = sorted((row for row in rows if row.counts), key=lambda row: row.group)
         old = None if self.config.one_update else self._old_logps(rows)
         generator = torch.Generator().manual_seed(seed)
@@ -97,17 +103,24 @@ class Learner:
             sequences, tokens, local_tokens, parallel.world_size(), self.config.max_new_tokens
         )
         multipliers = self._multipliers(rows)
+        self._gather()
         self.optimizer.zero_grad(set_to_none=True)
         loss = 0.0
         for part in micro_batches(
-            rows, active, max_tokens=self.config.micro_batch_tokens, shared=self._shares
+            rows,
+            active,
+            max_tokens=self.config.micro_batch_tokens,
+            shared=self.config.shares_prompts,
         ):
             own = [rows[i] for i in part]
             batch_old = None if old is None else [old[i] for i in part]
             held = None if multipliers is None else [multipliers[i] for i in part]
             loss += self._backward(own, batch_old, held, totals, report)
-        parallel.sum_gradients(self.parameters)
-        norm = nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm).item()
+        if self.shards is None:
+            parallel.sum_gradients(self.parameters)
+        else:
+            self.shards.sum_gradients()
+        norm = whole(nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)).item()
         (broken,) = parallel.sum_counts([int(not math.isfinite(loss))], self.device)
         if broken or not math.isfinite(norm):
             self.optimizer.zero_grad(set_to_none=True)
@@ -118,6 +131,10 @@ class Learner:
         self.updates += 1
         report.grad_norms.append(norm)
         report.losses.append(loss)
+
+    def _gather(self) -> None:
+        if self.shards is not None:
+            self.shards.gather()
 
     def _backward(
         self,
@@ -143,7 +160,7 @@ class Learner:
             old_logps,
             sampled,
             mask,
-            correction=config.correction,
+            correction=config.sampler_correction,
             largest=config.correction_largest,
         )
         found = policy_loss(
@@ -168,15 +185,7 @@ class Learner:
 
     def rate(self, update: int) -> float:
         """Returns the share of the learning rate at an optimizer step."""
-        warmup = self.config.warmup_steps
-        if update < warmup:
-            return (update + 1) / warmup
-        share = (update - warmup) / max(self.total_updates - warmup, 1)
-        if self.config.schedule == "linear":
-            return max(1 - share, 0.0)
-        if self.config.schedule == "cosine":
-            return 0.5 * (1 + math.cos(math.pi * min(share, 1.0)))
-        return 1.0
+        return rate_share(self.config, update, self.total_updates)
 
     def _options(self) -> LossOptions:
         c = self.config
@@ -196,16 +205,12 @@ class Learner:
             values, [row.group for row in rows], self.config.trust_region
         )
 
-    @property
-    def _shares(self) -> bool:
-        return self.config.share_prompts and not self.config.gradient_checkpointing
-
     def _forward(self, rows: Sequence[TrainRow]) -> tuple[Tensor, Tensor]:
         """Returns log pi of the rows' tokens and their mask, both (B, T)."""
         config = self.config
         completions = [row.completion for row in rows]
         with autocast(self.device, config.precision):
-            if self._shares:
+            if self.config.shares_prompts:
                 prompts = {row.group: row.prompt for row in rows}
                 places = {group: place for place, group in enumerate(prompts)}
                 batch = collate(list(prompts.values()), completions, device=self.device)
@@ -234,7 +239,10 @@ class Learner:
         found: list[Tensor] = [torch.empty(0)] * len(rows)
         needed = [i for i, row in enumerate(rows) if row.teaches or self.config.beta]
         for part in micro_batches(
-            rows, needed, max_tokens=self.config.micro_batch_tokens, shared=self._shares
+            rows,
+            needed,
+            max_tokens=self.config.micro_batch_tokens,
+            shared=self.config.shares_prompts,
         ):
             logps, _ = self._logps([rows[i] for i in part])
             for place, i in enumerate(part):
@@ -243,15 +251,5 @@ class Learner:
 
     @torch.no_grad()
     def _reference_logps(self, rows: Sequence[TrainRow]) -> Tensor:
-        if self.config.lora_rank:
-            with self.model.disable_adapter():
-                return self._forward(rows)[0]
-        trained = dict(self.model.named_parameters())
-        kept = {name: trained[name].data for name in self.reference}
-        try:
-            for name, value in self.reference.items():
-                trained[name].data = value
+        with self._reference():
             return self._forward(rows)[0]
-        finally:
-            for name, value in kept.items():
-                trained[name].data = value

@@ -16,7 +16,8 @@ from rewardkit.errors import ConfigError, DataError
 from rewardkit.noise import Channel, OnlineRates
 from rewardkit.reward import Reward
 from rewardkit.verifiers.catalog import make_verifier
-from rewardkit_grpo.config import GRPOConfig, checked
+from rewardkit_grpo.checking import checked
+from rewardkit_grpo.config import GRPOConfig
 from rewardkit_grpo.data import Tokenizer
 from rewardkit_grpo.models import Model
 from rewardkit_grpo.stages import CORRECTIONS, make_stage

@@ -1,6 +1,5 @@
 """What a step is summed up as, and where that goes."""
 
-import itertools
 import json
 import math
 from collections import Counter
@@ -11,7 +10,9 @@ from typing import Self
 
 from rewardkit.advantages import Advantages
 from rewardkit.reward import RewardResult
-from rewardkit_grpo.trackers import Tracker
+from rewardkit_grpo.config import GRPOConfig
+from rewardkit_grpo.experience import Experience
+from rewardkit_grpo.trackers import Tracker, open_tracker
 
 __all__ = ["Metrics", "MetricsLog", "reward_metrics", "speed_metrics"]
 
@@ -49,25 +50,28 @@ def reward_metrics(
     return found
 
 
-def speed_metrics(times: Sequence[float], *, scored_s: float, tokens: int, rows: int) -> Metrics:
+def speed_metrics(experience: Experience, *, step_s: float) -> Metrics:
     """Returns what a step's parts took.
 
+    `time/reward_s` is what the rewards took, `time/reward_wait_s` the part of it that the step
+    waited for: the rest went on beside generation. Both have their share of the step.
+
     Args:
-        times: the clock at the start, after generation, after the reward, and at the end.
-        scored_s: of the reward's own call.
-        tokens: of all completions.
-        rows: completions.
+        experience: of all ranks.
+        step_s: of the whole step.
     """
-    generated, rewarded, learnt = (b - a for a, b in itertools.pairwise(times))
-    whole = times[-1] - times[0]
+    lengths = experience.rollouts.lengths
+    generated, waited = experience.generated_s, experience.waited_s
     return {
-        "completion/tokens": tokens / rows,
+        "completion/tokens": sum(lengths) / len(lengths),
         "time/generate_s": generated,
-        "time/reward_s": rewarded,
-        "time/learn_s": learnt,
-        "time/step_s": whole,
-        "time/reward_share": scored_s / whole,
-        "speed/generated_tokens_per_s": tokens / generated,
+        "time/reward_s": experience.scored.seconds,
+        "time/reward_wait_s": waited,
+        "time/learn_s": step_s - generated - waited,
+        "time/step_s": step_s,
+        "time/reward_share": experience.scored.seconds / step_s,
+        "time/reward_wait_share": waited / step_s,
+        "speed/generated_tokens_per_s": sum(lengths) / generated,
     }
 
 
@@ -84,6 +88,18 @@ class MetricsLog:
         self.path = folder / "metrics.jsonl"
         self._file = self.path.open("a", encoding="utf-8")
         self._trackers = tuple(trackers)
+
+    @classmethod
+    def of_run(cls, config: GRPOConfig) -> Self:
+        """Returns the log of a run, with the trackers that its config asks for."""
+        plain = config.model_dump(mode="json")
+        return cls(
+            config.output_dir,
+            [
+                open_tracker(name, config.output_dir, project=config.project, config=plain)
+                for name in config.report_to
+            ],
+        )
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """Writes one step."""

@@ -1,13 +1,25 @@
 """Several processes, one step: what is summed over the ranks. One process needs none of it."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import torch
 from torch import nn
 
-__all__ = ["device_of_rank", "gather", "rank", "start", "sum_counts", "sum_gradients", "world_size"]
+from rewardkit.errors import RewardkitError
+
+__all__ = [
+    "barrier",
+    "device_of_rank",
+    "from_first",
+    "gather",
+    "rank",
+    "start",
+    "sum_counts",
+    "sum_gradients",
+    "world_size",
+]
 
 T = TypeVar("T")
 
@@ -15,6 +27,8 @@ T = TypeVar("T")
 def start() -> None:
     """Joins the process group that torchrun describes, if it started this process."""
     if "RANK" in os.environ and not torch.distributed.is_initialized():
+        if torch.cuda.is_available():
+            torch.cuda.set_device(device_of_rank())
         torch.distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
 
 
@@ -55,6 +69,35 @@ def gather(rows: list[T]) -> list[T]:
     parts: list[list[T]] = [[]] * world_size()
     torch.distributed.all_gather_object(parts, rows)
     return [row for part in parts for row in part]
+
+
+def from_first(make: Callable[[], T]) -> T:
+    """Returns on every rank what `make` returns on rank 0, which alone calls it; plain data.
+
+    Raises:
+        Exception: what `make` raises, on rank 0; a `RewardkitError` with its text on the others.
+    """
+    if world_size() == 1:
+        return make()
+    made: list[object] = [None, ""]
+    failed: Exception | None = None
+    if rank() == 0:
+        try:
+            made[0] = make()
+        except Exception as error:  # the others would wait for ever
+            failed, made[1] = error, f"{type(error).__name__}: {error}"
+    torch.distributed.broadcast_object_list(made, src=0)
+    if failed is not None:
+        raise failed
+    if made[1]:
+        raise RewardkitError(f"process 0 failed: {made[1]}")
+    return made[0]  # type: ignore[return-value] # it is what rank 0 made
+
+
+def barrier() -> None:
+    """Waits until all ranks are here."""
+    if world_size() > 1:
+        torch.distributed.barrier()
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:

@@ -1,10 +1,12 @@
-"""Rollouts as lines of JSON, which `rewardkit score` can grade again."""
+"""Rollouts as lines of JSON: `rewardkit score` grades them, `rewardkit rollouts` shows them."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 from rewardkit.advantages import Advantages
 from rewardkit.reward import RewardResult
+from rewardkit.verdict import Verdict
 from rewardkit_grpo.actor import Rollouts
 
 __all__ = ["write_rollouts"]
@@ -16,8 +18,8 @@ def write_rollouts(
     """Appends a step's completions.
 
     A line holds the columns of the data set, `prompt` and the references among them, and beside
-    them `completion`, `step`, `prompt_index`, `group`, `reward`, `components`, `advantage`,
-    `tokens`, `truncated`: these names win over a column of the same name.
+    them `completion`, `step`, `prompt_index`, `group`, `reward`, `components`, `verdicts`,
+    `advantage`, `tokens`, `truncated`: these names win over a column of the same name.
 
     Args:
         path: is created where it is missing.
@@ -37,8 +39,19 @@ def write_rollouts(
                 "group": rollouts.groups[i],
                 "reward": result.scores[i],
                 "components": {name: values[i] for name, values in result.components.items()},
+                "verdicts": {name: _short(own[i]) for name, own in result.verdicts.items()},
                 "advantage": advantages.values[i],
                 "tokens": len(rollouts.completions[i]),
                 "truncated": rollouts.truncated[i],
             }
             file.write(json.dumps(line) + "\n")
+
+
+def _short(verdict: Verdict) -> dict[str, Any]:
+    """What a reader needs of it; not its time, so that the same run writes the same bytes."""
+    return {
+        "score": verdict.score,
+        "reason": verdict.reason.value,
+        "answer": verdict.answer,
+        "detail": verdict.detail,
+    }

@@ -1,5 +1,6 @@
 """All that a run is made of, to a checkpoint and back."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,27 +15,42 @@ from rewardkit_grpo.checkpoint import (
     rewind,
     save_checkpoint,
 )
+from rewardkit_grpo.models import Model
+from rewardkit_grpo.sharding import (
+    Shards,
+    part_like,
+    split_optimizer,
+    whole_optimizer,
+    whole_state,
+)
 
 if TYPE_CHECKING:
     from rewardkit_grpo.trainer import Trainer
 
-__all__ = ["restore_run", "save_run"]
+__all__ = ["restore_run", "save_model", "save_run"]
 
 _FILES = ("metrics.jsonl", "rollouts.jsonl")
 
 
 def save_run(trainer: "Trainer") -> None:
-    """Writes a checkpoint of the run; on rank 0 alone."""
+    """Writes a checkpoint of the run, by rank 0; all ranks call it.
+
+    It is the same whatever the number of ranks, and a run may go on with another one.
+    """
+    if trainer.shards is not None:
+        trainer.shards.release()
+    folder = trainer.config.output_dir
+    named = ((n, p) for n, p in trainer.model.named_parameters() if p.requires_grad)
+    weights = whole_state(named)
+    optimizer = whole_optimizer(trainer.learner.optimizer.state_dict())
     if parallel.rank():
         return
-    folder = trainer.config.output_dir
-    named = trainer.model.named_parameters()
     corrected = trainer.stage.estimator
     state: State = {
         "step": trainer.step,
         "updates": trainer.learner.updates,
-        "weights": {name: p.detach() for name, p in named if p.requires_grad},
-        "optimizer": trainer.learner.optimizer.state_dict(),
+        "weights": weights,
+        "optimizer": optimizer,
         "sampler": trainer.sampler.state(),
         "noise": corrected.state() if isinstance(corrected, NoiseCorrection) else None,
         "sizes": {
@@ -44,6 +60,17 @@ def save_run(trainer: "Trainer") -> None:
     }
     keep = trainer.config.keep_checkpoints
     save_checkpoint(folder / "checkpoints", trainer.step, state, keep=keep)
+
+
+def save_model(model: Model, folder: Path, *, shards: Shards | None = None) -> None:
+    """Writes a model as `save_pretrained` does, by rank 0; all ranks call it."""
+    weights = None
+    if shards is not None:
+        shards.release()
+        weights = whole_state(model.named_parameters())
+    if parallel.rank() == 0:
+        model.save_pretrained(folder, **({} if weights is None else {"state_dict": weights}))
+    parallel.barrier()
 
 
 def restore_run(trainer: "Trainer") -> None:
@@ -64,8 +91,9 @@ def restore_run(trainer: "Trainer") -> None:
             raise ConfigError(f"{path} is of another model: give another output_dir, or remove it")
         with torch.no_grad():
             for name, value in state["weights"].items():
-                own[name].copy_(value)
-        trainer.learner.optimizer.load_state_dict(state["optimizer"])
+                own[name].copy_(part_like(value, own[name]))
+        optimizer = split_optimizer(state["optimizer"], trainer.learner.parameters)
+        trainer.learner.optimizer.load_state_dict(optimizer)
         trainer.learner.updates, trainer.step = state["updates"], state["step"]
         trainer.sampler.restore(state["sampler"])
         corrected = trainer.stage.estimator

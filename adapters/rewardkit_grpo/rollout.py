@@ -2,13 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from rewardkit_grpo.logprobs import collate
-from rewardkit_grpo.models import Model, backbone, cache_argument, head, positions
+from rewardkit_grpo.models import (
+    Model,
+    backbone,
+    cache_argument,
+    device_of,
+    head,
+    positions,
+)
 
 __all__ = ["Generated", "LogitsProcessor", "generate"]
 
@@ -61,39 +68,22 @@ def generate(
         generator: of the model's device; the draws depend on nothing else that is random.
         pad_id: any token id.
     """
-    from transformers import DynamicCache
-
-    device = model.get_input_embeddings().weight.device
-    batch = collate(prompts, [[]] * len(prompts), pad_id=pad_id, device=device)
     body, lm_head = backbone(model), head(model)
-    cache = DynamicCache(config=model.config)
-    hidden = body(
-        input_ids=batch.prompt_ids,
-        attention_mask=batch.prompt_mask,
-        position_ids=positions(batch.prompt_mask),
-        **cache_argument(body, cache),
-    ).last_hidden_state[:, -1]
-    owners = torch.arange(len(prompts), device=device).repeat_interleave(group_size)
-    cache.batch_select_indices(owners)
-    hidden, mask = hidden[owners], batch.prompt_mask[owners]
-    lengths = mask.sum(1)
-    rows = torch.arange(len(owners), device=device)
+    start = _prefill(model, prompts, group_size, pad_id)
+    cache, hidden, mask = start.cache, start.hidden, start.mask
+    lengths, device = mask.sum(1), mask.device
+    rows = torch.arange(len(mask), device=device)
     ends = torch.tensor(sorted(eos_ids), device=device)
-    found = _Columns(len(owners), max_new_tokens, device)
+    found = _Columns(len(mask), max_new_tokens, device)
     for place in range(max_new_tokens):
-        weight = next(lm_head.parameters())
-        with torch.autocast(device.type, enabled=False):
-            logits = lm_head(hidden.to(weight.dtype)).float() / temperature
-        normal = torch.log_softmax(logits, -1)
+        normal = _log_probabilities(lm_head, hidden, temperature)
         weights = normal.exp() if processor is None else processor(normal, rows % group_size)
         tokens = torch.multinomial(weights, 1, generator=generator)
-        entropy = -(normal.exp() * normal).sum(-1)
-        found.put(rows, place, tokens[:, 0], normal.gather(1, tokens)[:, 0], entropy)
+        found.put(rows, place, tokens, normal)
         going = ~torch.isin(tokens[:, 0], ends)
-        if place + 1 == max_new_tokens or not bool(going.any()):
-            found.ended[rows] = ~going
-            break
         found.ended[rows] = ~going
+        if place + 1 == max_new_tokens or not bool(going.any()):
+            break
         if not bool(going.all()):
             kept = going.nonzero()[:, 0]
             cache.batch_select_indices(kept)
@@ -108,6 +98,42 @@ def generate(
     return found.rows()
 
 
+class _Start(NamedTuple):
+    """What is known when the prompts have been read; a row for each completion."""
+
+    cache: Any
+    hidden: Tensor
+    """(B, D), at the prompt's end."""
+    mask: Tensor
+    """(B, P), 0 on padding."""
+
+
+def _prefill(
+    model: Model, prompts: Sequence[Sequence[int]], group_size: int, pad_id: int
+) -> _Start:
+    from transformers import DynamicCache
+
+    device = device_of(model)
+    batch = collate(prompts, [[]] * len(prompts), pad_id=pad_id, device=device)
+    body, cache = backbone(model), DynamicCache(config=model.config)
+    hidden = body(
+        input_ids=batch.prompt_ids,
+        attention_mask=batch.prompt_mask,
+        position_ids=positions(batch.prompt_mask),
+        **cache_argument(body, cache),
+    ).last_hidden_state[:, -1]
+    owners = torch.arange(len(prompts), device=device).repeat_interleave(group_size)
+    cache.batch_select_indices(owners)
+    return _Start(cache, hidden[owners], batch.prompt_mask[owners])
+
+
+def _log_probabilities(lm_head: nn.Module, hidden: Tensor, temperature: float) -> Tensor:
+    with torch.autocast(hidden.device.type, enabled=False):
+        weight = next(lm_head.parameters())
+        logits = lm_head(hidden.to(weight.dtype)).float() / temperature
+    return torch.log_softmax(logits, -1)
+
+
 class _Columns:
     """Tokens and log-probabilities as they come, one column a step."""
 
@@ -118,12 +144,10 @@ class _Columns:
         self.lengths = torch.zeros(count, dtype=torch.long, device=device)
         self.ended = torch.zeros(count, dtype=torch.bool, device=device)
 
-    def put(
-        self, rows: Tensor, place: int, tokens: Tensor, logps: Tensor, entropies: Tensor
-    ) -> None:
-        self.tokens[rows, place] = tokens
-        self.logps[rows, place] = logps
-        self.entropies[rows, place] = entropies
+    def put(self, rows: Tensor, place: int, tokens: Tensor, normal: Tensor) -> None:
+        self.tokens[rows, place] = tokens[:, 0]
+        self.logps[rows, place] = normal.gather(1, tokens)[:, 0]
+        self.entropies[rows, place] = -(normal.exp() * normal).sum(-1)
         self.lengths[rows] = place + 1
 
     def rows(self) -> Generated:

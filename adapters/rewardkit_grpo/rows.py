@@ -8,7 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["LearnerReport", "TrainRow", "micro_batches", "padded"]
+from rewardkit.advantages import Advantages
+from rewardkit_grpo.actor import Rollouts
+
+__all__ = ["LearnerReport", "TrainRow", "micro_batches", "padded", "train_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,19 @@ class LearnerReport:
         kept = torch.where(mask > 0, values.detach(), 0.0)
         self.sums[name] = self.sums.get(name, 0.0) + kept.sum().item()
 
+    @classmethod
+    def joined(cls, parts: "Sequence[LearnerReport]") -> "LearnerReport":
+        """Returns the report of all ranks: a loss is a sum over them, a norm the same on each."""
+        whole = cls(grad_norms=parts[0].grad_norms)
+        for part in parts:
+            whole.tokens += part.tokens
+            whole.skipped_rows += part.skipped_rows
+            for name, value in part.sums.items():
+                whole.sums[name] = whole.sums.get(name, 0.0) + value
+        columns = zip(*(part.losses for part in parts), strict=True)
+        whole.losses = [math.fsum(column) for column in columns]
+        return whole
+
     def means(self) -> dict[str, float]:
         """Returns the means over tokens and steps."""
         found = {name: value / max(self.tokens, 1) for name, value in self.sums.items()}
@@ -59,6 +75,33 @@ class LearnerReport:
             if values:
                 found[name] = math.fsum(values) / len(values)
         return found
+
+
+def train_rows(
+    rollouts: Rollouts, advantages: Advantages, *, mask_truncated: bool = False
+) -> list[TrainRow]:
+    """Returns completions as the learner takes them.
+
+    Args:
+        rollouts: of this rank.
+        advantages: of them, in the same order.
+        mask_truncated: leaves truncated ones out.
+    """
+    rows = []
+    for i, completion in enumerate(rollouts.completions):
+        by_token = None if advantages.tokens is None else advantages.tokens[i]
+        cut = rollouts.truncated[i] and mask_truncated
+        rows.append(
+            TrainRow(
+                group=rollouts.groups[i],
+                prompt=rollouts.prompts[i].ids,
+                completion=tuple(completion),
+                sampler_logps=tuple(rollouts.logps[i]),
+                advantages=tuple(by_token or [advantages.values[i]] * len(completion)),
+                counts=advantages.decided[i] and not cut,
+            )
+        )
+    return rows
 
 
 def micro_batches(

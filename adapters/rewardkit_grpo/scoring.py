@@ -8,8 +8,10 @@ from typing import Any, Literal, TypeAlias
 
 from rewardkit.errors import EngineMissingError, InvalidReferenceError
 from rewardkit.reward import Reward, RewardResult
+from rewardkit.shaping import CompletionShaper
+from rewardkit.verifier import Verifier
 
-__all__ = ["OnRewardError", "Scored", "score_groups"]
+__all__ = ["OnRewardError", "Scored", "looks_at_rows", "score_groups"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -25,6 +27,58 @@ class Scored:
     """Wall time of the call."""
     errors: list[str] = field(default_factory=list)
     """One line for each group whose reward raised."""
+
+    @classmethod
+    def joined(cls, parts: Sequence["Scored"]) -> "Scored":
+        """Returns what was said of some batches, in their order, as if they were one."""
+        if len(parts) == 1:
+            return parts[0]
+        results = [part.result for part in parts]
+        names = dict.fromkeys(name for result in results for name in result.components)
+        judged = dict.fromkeys(name for result in results for name in result.verdicts)
+        whole = RewardResult(
+            [score for result in results for score in result.scores],
+            {
+                name: [
+                    value
+                    for result in results
+                    for value in result.components.get(name, [None] * len(result))
+                ]
+                for name in names
+            },
+            {
+                name: [verdict for result in results for verdict in result.verdicts.get(name, [])]
+                for name in judged
+                # A verdict list with holes is no list of verdicts.
+                if all(name in result.verdicts for result in results if len(result))
+            },
+        )
+        seconds = sum(part.seconds for part in parts)
+        return cls(whole, seconds, [line for part in parts for line in part.errors])
+
+    def taken(self, rows: Sequence[int]) -> "Scored":
+        """Returns what was said of some completions, in the order that is given."""
+        result = self.result
+        whole = RewardResult(
+            [result.scores[i] for i in rows],
+            {name: [column[i] for i in rows] for name, column in result.components.items()},
+            {name: [column[i] for i in rows] for name, column in result.verdicts.items()},
+        )
+        return Scored(whole, self.seconds, self.errors)
+
+
+def looks_at_rows(reward: Reward) -> bool:
+    """Returns whether a reward is known to look at each completion by itself.
+
+    Verifiers do, by their contract, and so does each `CompletionShaper`. A function may compare the
+    completions of its batch.
+    """
+    return all(
+        looks_at_rows(part)
+        if isinstance(part, Reward)
+        else isinstance(part, Verifier | CompletionShaper)
+        for part in reward.components.values()
+    )
 
 
 def score_groups(
@@ -55,7 +109,8 @@ def score_groups(
     """
     start = clock()
     try:
-        return Scored(reward.score(completions, **columns), clock() - start)
+        result = reward.score(completions, **columns) if completions else RewardResult([], {}, {})
+        return Scored(result, clock() - start)
     except (InvalidReferenceError, EngineMissingError):
         raise
     except Exception as error:

@@ -6,7 +6,7 @@ the step's own number, and on nothing else: so a run that was killed goes on as 
 
 import random
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -14,24 +14,24 @@ import torch
 
 from rewardkit.advantages import Advantages, AdvantageStage
 from rewardkit.errors import ConfigError
-from rewardkit.noise import OnlineRates
 from rewardkit.reward import Reward
 from rewardkit_grpo import parallel
 from rewardkit_grpo.actor import Actor, Rollouts
 from rewardkit_grpo.config import GRPOConfig
 from rewardkit_grpo.data import Tokenizer, columns_of, load_prompts
 from rewardkit_grpo.display import Display, NoDisplay
-from rewardkit_grpo.evaluation import pass_at_k
+from rewardkit_grpo.evaluation import evaluate
+from rewardkit_grpo.experience import Experience, explore
 from rewardkit_grpo.learner import Learner, NotFiniteError
 from rewardkit_grpo.metrics import Metrics, MetricsLog, reward_metrics, speed_metrics
 from rewardkit_grpo.models import Model, prepared
 from rewardkit_grpo.records import write_rollouts
 from rewardkit_grpo.resume import restore_run, save_run
-from rewardkit_grpo.rows import LearnerReport, TrainRow
+from rewardkit_grpo.rows import LearnerReport, train_rows
 from rewardkit_grpo.samplers import make_sampler
-from rewardkit_grpo.scoring import Scored, score_groups
+from rewardkit_grpo.scoring import Scored, looks_at_rows, score_groups
+from rewardkit_grpo.sharding import Shards
 from rewardkit_grpo.stages import correction_metrics, make_stage
-from rewardkit_grpo.trackers import Tracker, open_tracker
 
 __all__ = ["Trainer", "train"]
 
@@ -85,20 +85,25 @@ class Trainer:
         stage: AdvantageStage | None = None,
     ) -> None:
         parallel.start()
+        if config.prompts_per_step % parallel.world_size():
+            raise ConfigError(
+                f"prompts_per_step is a multiple of the {parallel.world_size()} processes, not "
+                f"{config.prompts_per_step}"
+            )
         self.stage = stage or make_stage(config)
-        _check_ranks(config, self.stage)
         self.reward, self.config = reward, config
         limit = config.max_prompt_tokens
         self.prompts = load_prompts(dataset, tokenizer, reward=reward, max_tokens=limit)
-        self.eval_prompts = (
-            load_prompts(eval_dataset, tokenizer, reward=reward, where="the evaluation set")
-            if eval_dataset is not None
-            else []
-        )
-        self.model = prepared(model, config, parallel.device_of_rank())
+        self.eval_prompts = []
+        if eval_dataset is not None:
+            where = "the evaluation set"
+            self.eval_prompts = load_prompts(eval_dataset, tokenizer, reward=reward, where=where)
+        device = parallel.device_of_rank()
+        self.model = prepared(model, config, device)
+        self.shards = Shards(self.model, device) if config.sharding == "fsdp" else None
         updates = config.steps * config.epochs * config.minibatches
-        self.learner = Learner(self.model, config, total_updates=updates)
-        self.actor = Actor(self.model, tokenizer, config)
+        self.learner = Learner(self.model, config, total_updates=updates, shards=self.shards)
+        self.actor = Actor(self.model, tokenizer, config, shards=self.shards)
         difficulties = [prompt.columns.get("difficulty") for prompt in self.prompts]
         known = [float(value) for value in difficulties if isinstance(value, int | float)]
         self.sampler = make_sampler(
@@ -107,7 +112,7 @@ class Trainer:
         self.step = 0
         """Steps done."""
         self.history: list[Metrics] = []
-        """Of every step of this process."""
+        """Of every step of this process; on rank 0 alone they say something."""
 
     def run(self, *, display: Display | None = None) -> None:
         """Goes from the newest checkpoint, if there is one, to the last step."""
@@ -117,7 +122,7 @@ class Trainer:
             shown = stack.enter_context(display or NoDisplay())
             log = None
             if parallel.rank() == 0:
-                log = stack.enter_context(MetricsLog(config.output_dir, self._trackers()))
+                log = stack.enter_context(MetricsLog.of_run(config))
             if self.step:
                 shown.say(f"going on after step {self.step}")
             while self.step < config.steps:
@@ -132,57 +137,55 @@ class Trainer:
                 if last or (config.save_every and self.step % config.save_every == 0):
                     save_run(self)
 
-    def _trackers(self) -> list[Tracker]:
-        config = self.config
-        plain = config.model_dump(mode="json")
-        return [
-            open_tracker(name, config.output_dir, project=config.project, config=plain)
-            for name in config.report_to
-        ]
-
     def train_step(self) -> Metrics:
-        """Takes one step and returns what it was like."""
-        times = [time.perf_counter()]
-        rollouts = self.sample()
-        times.append(time.perf_counter())
-        scored = self.score(rollouts)
-        advantages = self.advantages(rollouts, scored)
-        times.append(time.perf_counter())
-        report, failed = self.learn(rollouts, advantages)
-        self._observe(rollouts, scored)
+        """Takes one step and returns what it was like, on rank 0."""
+        start = time.perf_counter()
+        own = self.explore()
+        whole = own.gathered()
+        # On one rank: a stage that measures something on the way sees each completion once.
+        advantages = parallel.from_first(lambda: self.advantages(whole.rollouts, whole.scored))
+        mine = set(own.rollouts.groups)
+        rows = [i for i, group in enumerate(whole.rollouts.groups) if group in mine]
+        report, failed = self.learn(own.rollouts, advantages.taken(rows))
+        self._observe(whole)
         self.step += 1
+        if parallel.rank():
+            return {}
+        rollouts, result = whole.rollouts, whole.scored.result
         if self.config.save_rollouts:
-            rank = parallel.rank()
-            name = f"rollouts-{rank}.jsonl" if rank else "rollouts.jsonl"
-            path = self.config.output_dir / name
-            write_rollouts(path, self.step, rollouts, scored.result, advantages)
-        times.append(time.perf_counter())
+            path = self.config.output_dir / "rollouts.jsonl"
+            write_rollouts(path, self.step, rollouts, result, advantages)
         return (
-            reward_metrics(scored.result, advantages, rollouts.groups, rollouts.truncated)
+            reward_metrics(result, advantages, rollouts.groups, rollouts.truncated)
             | report.means()
             | self.stage.metrics
-            | correction_metrics(self.stage, scored.result.scores, rollouts.groups, advantages)
+            | correction_metrics(self.stage, result.scores, rollouts.groups, advantages)
             | {"learner/not_finite": float(failed), "learner/skipped_rows": report.skipped_rows}
             | {"learner/rate": self.config.learning_rate * self.learner.rate(self.learner.updates)}
-            | {"entropy": rollouts.entropy, "reward/failed_groups": float(len(scored.errors))}
-            | speed_metrics(
-                times,
-                scored_s=scored.seconds,
-                tokens=sum(rollouts.lengths),
-                rows=len(rollouts.texts),
-            )
+            | {"entropy": rollouts.entropy, "reward/failed_groups": float(len(whole.scored.errors))}
+            | speed_metrics(whole, step_s=time.perf_counter() - start)
         )
 
+    def explore(self) -> Experience:
+        """Returns this rank's completions of the next prompts, with their rewards."""
+        overlap = self.config.overlap_reward
+        if overlap is None:
+            overlap = looks_at_rows(self.reward)
+        return explore(self._parts(), self.score, overlap=overlap)
+
     def sample(self) -> Rollouts:
-        """Returns this rank's completions of the next prompts."""
+        """Returns this rank's completions of the next prompts, without rewards."""
+        return Rollouts.joined(self._parts())
+
+    def _parts(self) -> Iterator[Rollouts]:
         config = self.config
         rng = random.Random(f"{config.seed}/{self.step}")
         drawn = self.sampler.draw(config.prompts_per_step, rng)
+        # A prompt is one rank's: its group is never split.
         own = range(parallel.rank(), len(drawn), parallel.world_size())
         prompts = [self.prompts[drawn[place]] for place in own]
-        return self.actor.sample(
-            prompts, group_size=config.group_size, stream=self.step, groups=own
-        )
+        self.actor.generator.refresh(self.learner.updates)
+        return self.actor.parts(prompts, group_size=config.group_size, stream=self.step, groups=own)
 
     def score(self, rollouts: Rollouts) -> Scored:
         """Returns what the reward says."""
@@ -210,77 +213,37 @@ class Trainer:
         )
 
     def learn(self, rollouts: Rollouts, advantages: Advantages) -> tuple[LearnerReport, bool]:
-        """Learns from a step; says how it went, and whether it was given up as not finite."""
-        rows = []
-        for i, completion in enumerate(rollouts.completions):
-            by_token = None if advantages.tokens is None else advantages.tokens[i]
-            cut = rollouts.truncated[i] and self.config.mask_truncated
-            rows.append(
-                TrainRow(
-                    group=rollouts.groups[i],
-                    prompt=rollouts.prompts[i].ids,
-                    completion=tuple(completion),
-                    sampler_logps=tuple(rollouts.logps[i]),
-                    advantages=tuple(by_token or [advantages.values[i]] * len(completion)),
-                    counts=advantages.decided[i] and not cut,
-                )
-            )
+        """Learns from a step; says how it went on all ranks, and whether it was not finite."""
+        rows = train_rows(rollouts, advantages, mask_truncated=self.config.mask_truncated)
         try:
-            return self.learner.update(rows, seed=self.config.seed * 1_000_003 + self.step), False
+            own = self.learner.update(rows, seed=self.config.seed * 1_000_003 + self.step)
         except NotFiniteError as error:
-            path = self.config.output_dir / f"not-finite-step-{self.step + 1}.pt"
+            rank = f"-rank-{parallel.rank()}" if parallel.rank() else ""
+            path = self.config.output_dir / f"not-finite-step-{self.step + 1}{rank}.pt"
             path.parent.mkdir(parents=True, exist_ok=True)
             torch.save([row.as_dict() for row in rows], path)
             if self.config.on_nan == "stop":
                 raise NotFiniteError(f"{error}; the batch is in {path}") from error
             return LearnerReport(), True
+        return LearnerReport.joined(parallel.gather([own])), False
 
     def evaluate(self) -> Metrics:
-        """Returns pass@k and the mean reward on the evaluation set, sampled as in training.
-
-        A completion passes if its reward is 1 or more; one that is undecided does not.
-        """
-        count = self.config.eval_samples
-        rollouts = self.actor.sample(
+        """Returns pass@k and the mean reward on the evaluation set, sampled as in training."""
+        return evaluate(
+            self.actor,
+            self.score,
             self.eval_prompts,
-            group_size=count,
-            stream=-1,
-            groups=range(len(self.eval_prompts)),
-            explore=False,
+            updates=self.learner.updates,
+            samples=self.config.eval_samples,
+            ks=self.config.eval_ks,
         )
-        scores = [score or 0.0 for score in self.score(rollouts).result.scores]
-        passed = [
-            sum(score >= 1 for score in scores[i : i + count]) for i in range(0, len(scores), count)
-        ]
-        found = {"eval/reward": sum(scores) / len(scores)}
-        for k in self.config.eval_ks:
-            found[f"eval/pass@{k}"] = sum(pass_at_k(count, own, k) for own in passed) / len(passed)
-        return found
 
-    def _observe(self, rollouts: Rollouts, scored: Scored) -> None:
+    def _observe(self, whole: Experience) -> None:
         """Tells the sampler how each prompt's group went, on all ranks alike."""
-        size, pairs = self.config.group_size, []
-        for start in range(0, len(rollouts.texts), size):
-            own = [s for s in scored.result.scores[start : start + size] if s is not None]
-            mean = sum(own) / len(own) if own else None
-            pairs.append((rollouts.prompts[start].index, mean))
-        pairs = parallel.gather(pairs)
-        self.sampler.observe([index for index, _ in pairs], [mean for _, mean in pairs])
-
-
-def _check_ranks(config: GRPOConfig, stage: AdvantageStage) -> None:
-    ranks = parallel.world_size()
-    if config.prompts_per_step % ranks:
-        raise ConfigError(
-            f"prompts_per_step is a multiple of the {ranks} processes, not "
-            f"{config.prompts_per_step}"
-        )
-    if ranks > 1 and config.group_estimator in ("batch_z", "gdpo"):
-        raise ConfigError(
-            f"{config.group_estimator} needs the rewards of all completions in one process"
-        )
-    if ranks > 1 and isinstance(getattr(stage.estimator, "rates", None), OnlineRates):
-        raise ConfigError(
-            "rates that are measured on the way need all verdicts in one process: measure them "
-            "before, with an audit, and give the file as noise"
-        )
+        size, scores = self.config.group_size, whole.scored.result.scores
+        indices, means = [], []
+        for start in range(0, len(scores), size):
+            known = [score for score in scores[start : start + size] if score is not None]
+            indices.append(whole.rollouts.prompts[start].index)
+            means.append(sum(known) / len(known) if known else None)
+        self.sampler.observe(indices, means)

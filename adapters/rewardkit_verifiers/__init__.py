@@ -1,6 +1,6 @@
 """rewardkit in verifiers and prime-rl: a reward method for a task, and group advantages.
 
-Read in verifiers 0.4.0 (v1 tasks) and prime-rl of 2026-08; not run in the tests.
+Tested with verifiers 0.4.0 (v1 tasks) in an environment of its own; prime-rl of 2026-08 was read.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -41,6 +41,15 @@ class Advantages:
     def __len__(self) -> int:
         return len(self.values)
 
+    def taken(self, rows: Sequence[int]) -> "Advantages":
+        """Returns those of some rows, in the order that is given; the groups stay all."""
+        return Advantages(
+            [self.values[i] for i in rows],
+            [self.decided[i] for i in rows],
+            self.zero_groups,
+            None if self.tokens is None else [self.tokens[i] for i in rows],
+        )
+
 
 def estimate_advantages(
     rewards: Sequence[float | None],

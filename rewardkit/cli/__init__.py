@@ -17,6 +17,7 @@ from rewardkit.cli.monitor import monitor
 from rewardkit.cli.noise import noise
 from rewardkit.cli.preflight import preflight
 from rewardkit.cli.report import report
+from rewardkit.cli.rollouts import rollouts
 from rewardkit.cli.score import score
 from rewardkit.cli.selftest import selftest
 from rewardkit.cli.serve import serve
@@ -61,6 +62,7 @@ app.command("audit")(audit)
 app.command("monitor")(monitor)
 app.add_typer(train, name="train")
 app.command("report")(report)
+app.command("rollouts")(rollouts)
 app.command("label")(label)
 app.add_typer(noise, name="noise")
 app.command("serve")(serve)

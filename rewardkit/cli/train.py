@@ -54,9 +54,11 @@ def train_grpo(
     require_extra("grpo")
     # The config may name a module beside it, as `python script.py` could.
     sys.path.insert(0, str(Path.cwd()))
+    from rewardkit_grpo import parallel
     from rewardkit_grpo.data import check_columns, check_references
     from rewardkit_grpo.display import LiveDisplay
     from rewardkit_grpo.loading import load_model, load_rows, read_config
+    from rewardkit_grpo.resume import save_model
     from rewardkit_grpo.trainer import train as run
 
     chosen = read_config(config, _overrides(set_ or []))
@@ -70,7 +72,8 @@ def train_grpo(
             typer.echo(f"{config}: fine; {counted(len(rows), 'row')}")
             return
         model, tokenizer = load_model(chosen.model)
-        console = Console(stderr=True)
+        parallel.start()
+        console = Console(stderr=True, quiet=parallel.rank() > 0)
         trainer = run(
             model,
             tokenizer,
@@ -82,7 +85,9 @@ def train_grpo(
             display=LiveDisplay(console, steps=chosen.train.steps),
         )
     folder = chosen.train.output_dir / "model"
-    trainer.model.save_pretrained(folder)
+    save_model(trainer.model, folder, shards=trainer.shards)
+    if parallel.rank():
+        return
     tokenizer.save_pretrained(folder)
     typer.echo(f"model: {folder}")
     if chosen.train.save_rollouts:

@@ -12,7 +12,16 @@ from rewardkit.report.excerpt import Excerpt, cut_excerpt, find_span
 from rewardkit.scoring.scored import ScoredColumns, reward_values
 from rewardkit.verdict import Verdict
 
-__all__ = ["Example", "RowNames", "ShortVerdict", "make_example", "outcome_of", "short_verdict"]
+__all__ = [
+    "Example",
+    "RowNames",
+    "ShortVerdict",
+    "make_example",
+    "outcome_of",
+    "prompt_text",
+    "short_verdict",
+    "value_text",
+]
 
 _PROMPT_COLUMNS = ("prompt", "question", "problem")
 _DETAIL_CHARS = 1000
@@ -103,23 +112,25 @@ def make_example(row: Mapping[str, Any], names: RowNames) -> Example:
     text = completion_text(look_up(row, names.completion))
     span = find_span(text, verdict.get("answer"), (verdict.get("evidence") or {}).get("span"))
     prompt = next((row[name] for name in _PROMPT_COLUMNS if row.get(name)), None)
-    reference = _as_text(look_up(row, names.reference))
+    reference = value_text(look_up(row, names.reference))
     return Example(
         row_id=str(row[names.added.row_id]),
         verdict=short_verdict(verdict),
-        prompt=None if prompt is None else cut_excerpt(_prompt_text(prompt), keep_start=True),
+        prompt=None if prompt is None else cut_excerpt(prompt_text(prompt), keep_start=True),
         completion=cut_excerpt(text, span),
         reference=cut_excerpt(reference, keep_start=True),
     )
 
 
-def _as_text(value: object) -> str:
+def value_text(value: object) -> str:
+    """Returns a column's value as a person reads it: text as it is, other data as JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, default=plain_json)
 
 
-def _prompt_text(prompt: object) -> str:
+def prompt_text(prompt: object) -> str:
+    """Returns a prompt as text; each message of a chat begins with its role."""
     if isinstance(prompt, list) and all(isinstance(message, Mapping) for message in prompt):
         return "\n\n".join(f"[{m.get('role', '?')}] {completion_text([m])}" for m in prompt)
-    return _as_text(prompt)
+    return value_text(prompt)

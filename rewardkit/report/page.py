@@ -17,7 +17,7 @@ from rewardkit.report.words import REASON_WORDS
 from rewardkit.scoring.statistics import ReasonTally, Tally, ValueTally
 from rewardkit.verdict import Reason
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["asset", "page_policy", "render_report", "write_page", "write_report"]
 
 
 def write_report(
@@ -43,13 +43,21 @@ def write_report(
     for source in (scored, against):
         if source is not None and target.exists() and target.samefile(source):
             raise ConfigError(f"{out} is a scored file, which the report would replace: name .html")
-    page = render_report(collect_report(scored, against=against, id_column=id_column))
+    write_page(target, render_report(collect_report(scored, against=against, id_column=id_column)))
+
+
+def write_page(target: Path, page: str) -> None:
+    """Writes a page; it appears under its name only when it is complete.
+
+    Raises:
+        DataError: it cannot be written.
+    """
     part = target.with_name(f"{target.name}.part")
     try:
         part.write_bytes(page.encode())
         os.replace(part, target)
     except OSError as error:
-        raise DataError(f"{out}: cannot be written: {error.strerror or error}.") from None
+        raise DataError(f"{target}: cannot be written: {error.strerror or error}.") from None
     finally:
         part.unlink(missing_ok=True)
 
@@ -60,15 +68,11 @@ def render_report(data: ReportData) -> str:
     No text of a model, a row or a file name is trusted: all is escaped, and the page's policy lets
     only its own script run.
     """
-    script = _asset("report.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script = asset("report.js")
     # One pass: a "$" in what is put in is never read as a placeholder.
-    return string.Template(_asset("report.html")).substitute(
-        policy=(
-            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-            f"script-src 'sha256-{digest}'"
-        ),
-        style=_asset("report.css"),
+    return string.Template(asset("report.html")).substitute(
+        policy=page_policy(script),
+        style=asset("report.css"),
         script=script,
         name=escape(data.name),
         title=escape(visible_text(data.name)),
@@ -83,7 +87,17 @@ def render_report(data: ReportData) -> str:
     )
 
 
-def _asset(name: str) -> str:
+def page_policy(script: str) -> str:
+    """Returns the policy of a page on which this script runs and nothing else, and no request."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+        f"script-src 'sha256-{digest}'"
+    )
+
+
+def asset(name: str) -> str:
+    """Returns a file of the folder `assets`."""
     folder = importlib.resources.files("rewardkit.report") / "assets"
     return (folder / name).read_text(encoding="utf-8")
 

@@ -15,7 +15,8 @@ needs("transformers")
 from rewardkit import Reward
 from rewardkit.errors import ConfigError, DataError
 from rewardkit.noise import Channel, Rates
-from rewardkit_grpo.config import GRPOConfig, checked
+from rewardkit_grpo.checking import checked
+from rewardkit_grpo.config import GRPOConfig
 from rewardkit_grpo.evaluation import pass_at_k
 from rewardkit_grpo.loading import ModelConfig, RewardConfig, load_model, read_config
 from rewardkit_grpo.stages import make_stage
