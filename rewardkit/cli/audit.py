@@ -53,6 +53,13 @@ def audit(
     json_out: Annotated[
         Path | None, typer.Option("--json", help="Write the findings as JSON here; `-` prints it.")
     ] = None,
+    database: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder that keeps failing cases: those in it are tried first, and what fails "
+            "is added."
+        ),
+    ] = None,
     timeout_s: Annotated[
         float | None,
         typer.Option(
@@ -98,6 +105,7 @@ def audit(
             profile=profile,
             timeout_s=timeout_s,
             memory_mb=memory_mb,
+            database=database,
             on_step=status.update,
         )
     if json_out is not None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rewardkit.testing._spelled import Spelled, spelled
 from rewardkit.testing._spelled_numbers import SOME_FRACTIONS, fraction
 
-__all__ = ["radicals", "expanded", "polynomials", "sets", "tuples", "intervals", "matrices"]
+__all__ = ["expanded", "intervals", "matrices", "polynomials", "radicals", "sets", "tuples"]
+
 
 @st.composite
 def radicals(draw: st.DrawFn) -> Spelled:

@@ -10,7 +10,20 @@ from hypothesis import strategies as st
 from rewardkit.testing._number_name import number_name
 from rewardkit.testing._spelled import Spelled, spelled
 
-__all__ = ["SOME_FRACTIONS", "integer", "integers", "fraction", "fractions", "decimal", "decimals", "repeating", "number_words", "complex_numbers", "binomials"]
+__all__ = [
+    "SOME_FRACTIONS",
+    "binomials",
+    "complex_numbers",
+    "decimal",
+    "decimals",
+    "fraction",
+    "fractions",
+    "integer",
+    "integers",
+    "number_words",
+    "repeating",
+]
+
 
 def integer(n: int, random: Random) -> list[str]:
     k = random.randint(2, 9)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rewardkit.testing._spelled import Spelled, spelled
 
-__all__ = ["MONTHS", "quantities", "dates", "times", "angles"]
+__all__ = ["MONTHS", "angles", "dates", "quantities", "times"]
 
 MONTHS = (
     "January February March April May June July August September October November December".split()

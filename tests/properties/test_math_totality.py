@@ -44,7 +44,9 @@ def test_any_boxed_text_gets_a_verdict(text, reference, comma):
 
 
 @settings(max_examples=200)
-@given(formula_soups() | any_texts(), formula_soups() | st.sampled_from(["5", "x=2", "(1,2)", "six"]))
+@given(
+    formula_soups() | any_texts(), formula_soups() | st.sampled_from(["5", "x=2", "(1,2)", "six"])
+)
 def test_any_reference_is_read_or_refused(reference, answer):
     try:
         verdict = VERIFIER.verify(f"\\boxed{{{answer}}}", reference)
