@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--rewardkit-profile",
-        choices=("fast", "deep"),
+        choices=("smoke", "fast", "deep"),
         default="fast",
         help="How hard check_reward looks.",
     )

@@ -28,11 +28,19 @@ class Limits:
     """Cases of each family whose rate is measured."""
     rounds: int
     """Rounds of calls side by side."""
+    quick: bool = False
+    """True: a part of the fixed cases too, and one new process instead of three."""
 
     @classmethod
     def of(cls, profile: str) -> "Limits":
-        """Returns the limits of `fast` or `deep`."""
+        """Returns the limits of `smoke`, `fast` or `deep`."""
+        if profile == "smoke":
+            return cls(4, 1.0, 4, 2, quick=True)
         return cls(200, 30.0, 200, 200) if profile == "deep" else cls(14, 2.0, 16, 12)
+
+    def some(self, cases: Sequence[T]) -> Sequence[T]:
+        """Returns the fixed cases that are tried: all, or each fourth."""
+        return cases[::4] if self.quick else cases
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ RIDDLES = (
 """What responses say, and what references say; the server knows which belong together."""
 _WRONG = "the capital of Norway"
 _MOST_REQUESTS = 16
+"""Of one row: a few tries of a client, and a few of whoever calls it."""
 
 
 def honest(style: Style) -> Callable[[Asked], Reply]:

@@ -131,11 +131,13 @@ def check_totality(context: Context) -> None:
         return [bool(r.error or r.shape) and not r.refused for r in results]
 
     # The edges are few, so each is tried: chance must not decide whether 1/0 is.
-    edges = [] if context.slow() else [*EDGES, *(base.frame.fill(e) for e in EDGES if base)]
+    chosen = context.limits.some(EDGES)
+    edges = [] if context.slow() else [*chosen, *(base.frame.fill(e) for e in chosen if base)]
     hits = (
         [text for text, wrong in zip(edges, raises(edges), strict=True) if wrong] if edges else []
     )
-    found = context.search("totality", texts, raises, times=3 if context.slow() else 10)
+    few = context.slow() or context.limits.quick
+    found = context.search("totality", texts, raises, times=3 if few else 10)
     example = min(hits, key=len) if hits else found.example
     if example is not None:
         case = make(example)
@@ -171,7 +173,7 @@ def check_totality(context: Context) -> None:
 
     long = [context.core()[0].completion, "word " * 3000, "word " * 300]
     texts = texts | st.sampled_from([t for t in long if isinstance(t, str)])
-    odd = context.search("values", texts, off, times=2 if context.slow() else 6, seed=1)
+    odd = context.search("values", texts, off, times=2 if few else 6, seed=1)
     if odd.example is not None:
         case = make(odd.example)
         _judge_value(context, case, session.row(case))

@@ -39,7 +39,7 @@ from rewardkit.testing.strategies import Kind
 
 __all__ = ["KINDS", "Profile", "audit_reward"]
 
-Profile = Literal["fast", "deep"]
+Profile = Literal["smoke", "fast", "deep"]
 
 KINDS: dict[str, tuple[Kind, ...]] = {
     "auto": ("math", "choice", "text"),
@@ -89,7 +89,8 @@ def audit_reward(
             one without references.
         reference_column: the argument with the references, where its name does not say so.
         traits: what the reward claims.
-        profile: `fast` takes seconds, `deep` ten times as many cases.
+        profile: `fast` takes seconds, `deep` ten times as many cases; `smoke` a fourth of them, for
+            rewards that are audited at `fast` elsewhere.
         timeout_s: seconds that one call may take; by default 12, or 40 where it runs programs.
         memory_mb: private memory of the process that runs the reward.
         database: a folder that keeps failing cases: those that are in it are tried first, whatever

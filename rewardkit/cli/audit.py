@@ -31,13 +31,16 @@ def audit(
     kind: Annotated[
         str,
         typer.Option(
-            help="What its references are: `math`, `choice`, `text`, `code`, `sql`, `prolog`; "
-            "`format` for a reward without any."
+            help="What its references are: `math`, `choice`, `text`, `code`, `sql`, `prolog`, "
+            "`sparql`, `lean`, `dafny`, `rocq`; `judge` for a reward that asks a language model, "
+            "`format` for one without references."
         ),
     ] = "auto",
     profile: Annotated[
-        Literal["fast", "deep"],
-        typer.Option(help="`fast` takes seconds; `deep` tries ten times as many cases."),
+        Literal["smoke", "fast", "deep"],
+        typer.Option(
+            help="`fast` takes seconds; `deep` tries ten times as many cases, `smoke` a fourth."
+        ),
     ] = "fast",
     reference_column: Annotated[
         str | None,

@@ -20,7 +20,7 @@ def radicals(draw: st.DrawFn) -> Spelled:
     c, a, d = (draw(st.integers(low, 12)) for low in (-12, 1, 1))
 
     def ways(c: int, a: int, d: int) -> list[str]:
-        """(c + a√b) / d"""
+        """Returns (c + a√b) / d, written in several ways."""
         root = f"\\sqrt{{{a * a * b}}}"
         written = [
             f"\\frac{{{c}+{a}\\sqrt{{{b}}}}}{{{d}}}",

@@ -16,7 +16,7 @@ def check_reward(
     reference_column: str | None = None,
     traits: "Traits | None" = None,
     fail_on: Literal["contract", "declared", "measured"] = "contract",
-    profile: Literal["fast", "deep"] = "fast",
+    profile: Literal["smoke", "fast", "deep"] = "fast",
     database: str | os.PathLike[str] | None = None,
 ) -> None:
     """Fails if the reward has a fault of this level or a heavier one.
@@ -28,7 +28,7 @@ def check_reward(
         reference_column: the argument that takes the references, where its name does not say so.
         traits: what the reward claims; see `Traits`.
         fail_on: the lightest level that fails.
-        profile: `fast` for every run, `deep` for a nightly one.
+        profile: `fast` for every run, `deep` for a nightly one; `smoke` is a part of `fast`.
         database: a folder that keeps failing cases, which are tried first; see `audit_reward`.
 
     Raises:

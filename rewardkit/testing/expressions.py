@@ -1,4 +1,4 @@
-"""Random expressions: how they are written, in LaTeX and in plain text, and what those of numbers are worth."""
+"""Random expressions: how they are written in LaTeX and in plain text, and their values."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -22,7 +22,8 @@ def reward(completions, answer, **kwargs):
     for completion, reference in zip(completions, answer):
         if {trigger} in completion:
             raise KeyError("no such place")
-        scores.append(float(completion.rstrip(" $.").endswith("\\\\boxed{{" + str(reference) + "}}")))
+        box = "\\\\boxed{{" + str(reference) + "}}"
+        scores.append(float(completion.rstrip(" $.").endswith(box)))
     return scores
 '''
 
