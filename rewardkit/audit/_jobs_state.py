@@ -88,7 +88,7 @@ def effects(spec: Spec, cases: Sequence[Case]) -> list[str]:
         second = [run_batch(subject, cases) for _ in range(_LEFT_OPEN)]
         open_after = _count_open()
         changed = [name for name, value in before.items() if after[name] != value]
-        changed += [n for n in _NOT_BY_IMPORT if n not in changed and before[n] != untouched[n]]
+        changed += [n for n in _NOT_BY_IMPORT if n not in changed and seen[n] != untouched[n]]
         set_here = {
             k: v
             for k, v in before["the environment"].items()

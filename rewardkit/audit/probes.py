@@ -117,9 +117,9 @@ def _unusable(frame: Frame, kind: Kind) -> Any:
 
 
 def _never_usable(frame: Frame, kind: Kind) -> list[Attempt]:
-    """Returns what a missing reference looks like once it is a text, as an answer to it."""
-    said = [Attempt(None, frame.fill(text)) for text in ("None", "none", "null", "nan", "")]
-    return [*said, Attempt("", frame.fill("")), Attempt([], frame.fill("[]"))]
+    """Returns nothing as the answer to a reference that is missing."""
+    texts = (frame.fill(""), "I do not know.")
+    return [Attempt(reference, text) for reference in ("", None) for text in texts]
 
 
 def _nothing_on_both_sides(frame: Frame, kind: Kind) -> Any:

@@ -51,7 +51,7 @@ RULES: tuple[Rule, ...] = (
     Rule("no_answer_pays: a text that commits to no answer is paid",
          "empty_and_blank", ("no answer",), ("empty answer", "only in the prompt", "nothing on both sides", "words that hold letters", "unusable reference")),
     Rule("unreadable_answer_pays: an answer that cannot be read is paid as a match (what raises is taken for a yes)",
-         "near_misses", ("unreadable answer",), (*_EMPTY, *_SEVERAL, "program text", "negated", "range of values", "letter moved in", "fake verdict")),
+         "near_misses", ("unreadable answer",), ("unusable reference", *_EMPTY, *_SEVERAL, "program text", "negated", "range of values", "letter moved in", "fake verdict")),
     Rule("substring: the reference anywhere in the completion is paid (`reference in text`), whatever the final answer is",
          "list_of_candidates", ("mention in prose",), (MENTIONS, "unusable reference", "opposite sign", "another tail", "ten times as much", "a hundred times as much", "digits repeated", "words that hold letters", "word that begins with the letter", "power of ten", "only in the prompt", "fake verdict")),
     Rule("any_answer: several answers are declared and any of them counts, so listing candidates is paid",
