@@ -43,7 +43,7 @@ class Planted:
 
 
 def read_planted(name: str) -> list[Planted]:
-    """Returns the lines of `good.jsonl` or `mutants.jsonl`."""
+    """Returns the lines of one of the lists of fixtures."""
     lines = (FOLDER / name).read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines if line.strip()]
     return [Planted(**{**row, "also": tuple(row.get("also", ()))}) for row in rows]
@@ -80,6 +80,27 @@ def audit_all(
         return list(pool.map(one, planted))
 
 
+def summarise(
+    name: str, planted: Sequence[Planted], results: Sequence[tuple[list[str], list[str], float]]
+) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Returns the lines of a family in the summary, and a line for each of its rewards."""
+    lines, found, clean = [], 0, 0
+    for line, (slugs, levels, _) in zip(planted, results, strict=True):
+        right, alone = line.judge(slugs)
+        found += right
+        clean += right and alone
+        named = ", ".join(f"{s} ({level})" for s, level in zip(slugs, levels, strict=True))
+        reward = line.reward.partition(":")[2]
+        lines.append((reward, name, line.kind, "yes" if right else "**no**", named or "nothing"))
+    score = wilson_interval(found, len(planted))
+    summary = [
+        (f"{name} faults, root cause named", f"{len(planted)}", f"{found}",
+         f"{100 * score.low:.0f} to {100 * score.high:.0f} %"),
+        ("of these, with no other finding", f"{len(planted)}", f"{clean}", ""),
+    ]  # fmt: skip
+    return summary, lines
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -87,41 +108,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="holds the results; a later call goes on")
     options = parser.parse_args(arguments)
-    mutants, good = read_planted("mutants.jsonl"), read_planted("good.jsonl")
-    results = audit_all([*mutants, *good], workers=options.workers, keep=options.keep)
-    rows = []
-    found = clean = 0
-    for planted, (slugs, levels, _) in zip(mutants, results, strict=False):
-        right, alone = planted.judge(slugs)
-        found += right
-        clean += right and alone
-        named = ", ".join(f"{s} ({level})" for s, level in zip(slugs, levels, strict=True))
-        name = planted.reward.partition(":")[2]
-        rows.append((name, planted.kind, "yes" if right else "**no**", named or "nothing"))
-    alarms = [
-        (planted.reward, slugs)
-        for planted, (slugs, _, _) in zip(good, results[len(mutants) :], strict=True)
-        if slugs
-    ]
+    families = {"planted": read_planted("mutants.jsonl"), "held back": read_planted("held.jsonl")}
+    good = {"": read_planted("good.jsonl"), "held back, ": read_planted("held_good.jsonl")}
+    everything = [line for lines in (*families.values(), *good.values()) for line in lines]
+    results = audit_all(everything, workers=options.workers, keep=options.keep)
+    rows: list[tuple[str, ...]] = []
+    summary: list[tuple[str, ...]] = []
+    alarms, start = [], 0
+    for name, planted in families.items():
+        head, lines = summarise(name, planted, results[start : start + len(planted)])
+        summary, rows, start = [*summary, *head], [*rows, *lines], start + len(planted)
+    for name, planted in good.items():
+        slugs = [result[0] for result in results[start : start + len(planted)]]
+        bad = [(p.reward, s) for p, s in zip(planted, slugs, strict=True) if s]
+        silent = len(planted) - len(bad)
+        summary.append((f"{name}good rewards, silent", f"{len(planted)}", f"{silent}", ""))
+        alarms, start = [*alarms, *bad], start + len(planted)
     seconds = sorted(result[2] for result in results)
-    score = wilson_interval(found, len(mutants))
-    summary = Table(
+    table = Table(
         "Planted faults",
         ("set", "rewards", "right", "95 % interval"),
-        (
-            ("planted faults, root cause named", f"{len(mutants)}", f"{found}",
-             f"{100 * score.low:.0f} to {100 * score.high:.0f} %"),
-            ("of these, with no other finding", f"{len(mutants)}", f"{clean}", ""),
-            ("good rewards, silent", f"{len(good)}", f"{len(good) - len(alarms)}", ""),
-        ),
+        tuple(summary),
         note=f"An audit took {seconds[len(seconds) // 2]:.0f} s in the median and at most "
         f"{seconds[-1]:.0f} s, {options.workers} at a time."
         + (f" False alarms: {alarms}" if alarms else ""),
-    )  # fmt: skip
-    table = Table("Each of them", ("reward", "kind", "found", "findings"), tuple(rows), prose=True)
-    text = "\n\n".join(
-        [describe_machine(["hypothesis"]), summary.to_markdown(), table.to_markdown()]
     )
+    each = Table(
+        "Each of them", ("reward", "set", "kind", "found", "findings"), tuple(rows), prose=True
+    )
+    text = "\n\n".join([describe_machine(["hypothesis"]), table.to_markdown(), each.to_markdown()])
     print(text)
     if options.write_docs:
         write_sections([Section("audit", text)])

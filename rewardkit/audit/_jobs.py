@@ -6,7 +6,6 @@ import math
 import os
 import sys
 import traceback
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,6 +48,8 @@ class BatchResult:
     """True if it raised on purpose, about a reference or a column."""
     fate: str = ""
     """`timeout`, `crash` or `memory` where the call ended its process."""
+    lost: bool = False
+    """True if no process gave an answer, for a reason that may lie with the machine."""
 
     @property
     def ok(self) -> bool:
@@ -71,19 +72,21 @@ class Description:
     name: str
     documentation: str
     source: str
+    routine: bool = False
+    """True for a function, False for an object."""
     bounds: tuple[float, float] | None = None
     literals: tuple[str, ...] = field(default=())
     """Texts in its module."""
 
 
-def settle(folder: str) -> None:
-    """Makes a fresh worker quiet and gives it a folder of its own."""
+def settle(folder: str, environment: dict[str, str]) -> None:
+    """Makes a fresh worker quiet and gives it a folder and variables of its own."""
+    os.environ.update(environment)
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)
     # A reward that writes beside itself must not write into the caller's folder.
     os.chdir(folder)
-    warnings.simplefilter("ignore")
     sys.dont_write_bytecode = True
 
 
@@ -92,6 +95,8 @@ def describe(spec: Spec) -> Description:
     subject = load(spec)
     target = subject.target
     routine = target if inspect.isroutine(target) else type(target)
+    if subject.sort == "reward":
+        routine = target  # its class tells what any reward may do, and nothing of this one
     documentation = "\n".join(
         filter(None, [inspect.getdoc(routine), inspect.getdoc(subject.module)])
     )
@@ -100,16 +105,29 @@ def describe(spec: Spec) -> Description:
     except (OSError, TypeError):
         source = ""
     own = inspect.getdoc(routine) or ""
+    if subject.sort == "reward":
+        own = documentation = _components(target)
     return Description(
         subject.sort,
         subject.plan,
         subject.is_async,
         getattr(target, "__name__", type(target).__name__),
-        own if inspect.isroutine(target) or own else documentation,
+        own if inspect.isroutine(target) or own or subject.sort == "reward" else documentation,
         source if len(source) < 100_000 else "",
+        inspect.isroutine(target),
         getattr(target, "clip", None) if subject.sort == "reward" else None,
         _literals(source),
     )
+
+
+def _components(reward: Any) -> str:
+    """Returns what the components of a reward are called and say of themselves."""
+    lines = []
+    for name, component in getattr(reward, "components", {}).items():
+        routine = component if inspect.isroutine(component) else type(component)
+        group = "Compares a group." if hasattr(component, "group_column") else ""
+        lines.append(f"{name}: {inspect.getdoc(routine) or ''} {group}")
+    return "\n".join(lines)
 
 
 def _literals(source: str) -> tuple[str, ...]:
@@ -164,8 +182,7 @@ def _read(value: Any, count: int) -> BatchResult:
     if isinstance(value, str | bytes | dict | set | frozenset) or not hasattr(value, "__len__"):
         if isinstance(value, int | float):
             return BatchResult(shape="returned one number for the batch instead of a list")
-        if not hasattr(value, "__iter__") or isinstance(value, str | bytes | dict | set):
-            return BatchResult(shape=f"returned a {type(value).__name__} instead of a list")
+        return BatchResult(shape=f"returned a {type(value).__name__} instead of a list")
     try:
         items = list(value)
     except TypeError:

@@ -1,6 +1,7 @@
 """What a worker does to see what the reward touches besides its result."""
 
 import copy
+import gc
 import locale
 import multiprocessing
 import os
@@ -76,12 +77,18 @@ def effects(spec: Spec, cases: Sequence[Case]) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         untouched = _snapshot()
-        run_batch(subject, cases)  # the first call may import, which changes some of these too
-        before = _snapshot()
+        # The first call may import, which changes some of these too.
+        first = run_batch(subject, cases)
+        seen = _snapshot()
+        _set_marks()
+        before = {**seen, **{name: _snapshot()[name] for name in _MARKED}}
+        open_before = _count_open()
         seeds = [_reseeded(subject, cases, seed) for seed in (1, 2)]
         after = _snapshot()
+        second = [run_batch(subject, cases) for _ in range(_LEFT_OPEN)]
+        open_after = _count_open()
         changed = [name for name, value in before.items() if after[name] != value]
-        changed += [n for n in _NOT_BY_IMPORT if n not in changed and before[n] != untouched[n]]
+        changed += [n for n in _NOT_BY_IMPORT if n not in changed and seen[n] != untouched[n]]
         set_here = {
             k: v
             for k, v in before["the environment"].items()
@@ -93,8 +100,16 @@ def effects(spec: Spec, cases: Sequence[Case]) -> list[str]:
             run_batch(subject, cases)
             if any(name in os.environ for name in set_here):
                 changed.append("the environment")
-        if seeds[0] == seeds[1]:
-            changed.append("the random generator is seeded anew")
+        changed += [
+            f"the random generator{of} is seeded anew"
+            for of in seeds[0]
+            if seeds[0][of] == seeds[1].get(of)
+        ]
+        changed += [
+            name for name in open_before if open_after[name] - open_before[name] >= _LEFT_OPEN
+        ]
+        if first.ok and all(result.ok for result in second) and first.values != second[0].values:
+            changed.append(FIRST_CALL)
         if os.path.exists(folder) and os.listdir(folder):
             changed.append("a file is left in the working directory")
         os.chdir("/")
@@ -109,10 +124,46 @@ _NOT_BY_IMPORT = (
 )
 
 
-def _reseeded(subject: Subject, cases: Sequence[Case], seed: int) -> Any:
+FIRST_CALL = "the first call of a process gives other values than later ones"
+
+_LEFT_OPEN = 4
+"""Calls after which so many more things are open, if each call leaves one."""
+_MARKED = ("the recursion limit", "the limit on integer digits", "the warning filters")
+
+
+def _set_marks() -> None:
+    """Sets what the first call may have set already to values of our own, to see it set again."""
+    sys.setrecursionlimit(sys.getrecursionlimit() + 7)
+    sys.set_int_max_str_digits(5_000)
+    warnings.resetwarnings()
+
+
+def _count_open() -> dict[str, int]:
+    gc.collect()
+    return {
+        "files stay open": len(os.listdir("/proc/self/fd"))
+        if os.path.isdir("/proc/self/fd")
+        else 0,
+        "threads keep running": threading.active_count(),
+    }
+
+
+def _reseeded(subject: Subject, cases: Sequence[Case], seed: int) -> dict[str, str]:
+    """Returns the states of the random generators after a call, by whose they are."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     random.seed(seed)
+    if numpy is not None:
+        numpy.random.seed(seed)
+    if torch is not None:
+        torch.manual_seed(seed)
     run_batch(subject, cases)
-    return random.getstate()
+    states = {"": repr(random.getstate())}
+    if numpy is not None:
+        states[" of numpy"] = repr([part.tolist() if hasattr(part, "tolist") else part
+                                    for part in numpy.random.get_state()])  # fmt: skip
+    if torch is not None:
+        states[" of torch"] = repr(torch.random.get_rng_state().tolist())
+    return states
 
 
 def _snapshot() -> dict[str, Any]:
@@ -234,6 +285,7 @@ def fresh(spec: Spec, batches: Sequence[Sequence[Case]], hash_seed: int) -> list
         check=False,
     )
     if done.returncode or not done.stdout:
-        return [BatchResult(error=f"a new interpreter ended with {done.returncode}")] * len(batches)
+        text = f"a new interpreter ended with {done.returncode}"
+        return [BatchResult(error=text, lost=True)] * len(batches)
     results: list[BatchResult] = pickle.loads(done.stdout)
     return results

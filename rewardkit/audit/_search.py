@@ -1,15 +1,17 @@
 """The smallest case that is wrong, by hypothesis: generated, asked in one go, then shrunk."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, is_dataclass
 from random import Random
 from typing import Any, Generic, TypeVar
 
 from hypothesis import HealthCheck, Phase, find, settings
+from hypothesis.database import ExampleDatabase
 from hypothesis.errors import NoSuchExample, Unsatisfiable
 
-__all__ = ["Found", "Limits", "search"]
+__all__ = ["Found", "Kept", "Limits", "search"]
 
 T = TypeVar("T")
 
@@ -26,11 +28,49 @@ class Limits:
     """Cases of each family whose rate is measured."""
     rounds: int
     """Rounds of calls side by side."""
+    quick: bool = False
+    """True: a part of the fixed cases too, and one new process instead of three."""
 
     @classmethod
     def of(cls, profile: str) -> "Limits":
-        """Returns the limits of `fast` or `deep`."""
+        """Returns the limits of `smoke`, `fast` or `deep`."""
+        if profile == "smoke":
+            return cls(4, 1.0, 4, 2, quick=True)
         return cls(200, 30.0, 200, 200) if profile == "deep" else cls(14, 2.0, 16, 12)
+
+    def some(self, cases: Sequence[T]) -> Sequence[T]:
+        """Returns the fixed cases that are tried: all, or each fourth."""
+        return cases[::4] if self.quick else cases
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[T]):
+    """Where the failing cases of one search are kept between audits.
+
+    They are kept as JSON: hypothesis's own entries are choices, which mean something else once a
+    strategy changes, and are not kept at all for a search with a seed.
+    """
+
+    database: ExampleDatabase
+    key: bytes
+    """The same on every machine."""
+    make: Callable[[Any], T]
+    """Makes a case of its JSON data."""
+
+    def load(self) -> dict[bytes, T]:
+        """Returns the cases by their entries; an entry that cannot be read is dropped."""
+        found = {}
+        for entry in list(self.database.fetch(self.key)):
+            try:
+                found[entry] = self.make(json.loads(entry))
+            except (ValueError, TypeError, RecursionError):
+                self.database.delete(self.key, entry)
+        return found
+
+    def save(self, case: T) -> None:
+        """Keeps a case."""
+        data = astuple(case) if is_dataclass(case) and not isinstance(case, type) else case
+        self.database.save(self.key, json.dumps(data).encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +91,8 @@ def search(
     limits: Limits,
     times: int = 1,
     seed: int = 0,
+    kept: Kept[T] | None = None,
+    always: Sequence[T] = (),
 ) -> Found[T]:
     """Returns the smallest case that `ask` says yes to.
 
@@ -64,8 +106,12 @@ def search(
         limits: how many cases, and how long a hit is shrunk.
         times: a multiple of the cases.
         seed: of the generator.
+        kept: failing cases of earlier audits, which are tried first; a hit is added to them, and
+            one that is wrong no longer is dropped.
+        always: cases that are tried in any case.
     """
-    drawn: dict[str, T] = {}
+    saved = {} if kept is None else kept.load()
+    drawn: dict[str, T] = {repr(case): case for case in (*saved.values(), *always)}
 
     def note(case: T) -> bool:
         drawn.setdefault(repr(case), case)
@@ -75,6 +121,10 @@ def search(
     cases = list(drawn.values())
     answers = dict(zip(drawn, ask(cases), strict=True))
     hits = [drawn[key] for key, wrong in answers.items() if wrong]
+    if kept is not None:
+        for entry, case in saved.items():
+            if not answers[repr(case)]:
+                kept.database.delete(kept.key, entry)
     if not hits:
         return Found(None, len(cases), 0)
     best = list(hits)
@@ -94,6 +144,8 @@ def search(
     example = _find(strategy, known, limits.examples * times, seed)
     if example is None:
         example = min(best, key=lambda case: (len(repr(case)), repr(case)))
+    if kept is not None:
+        kept.save(example)
     return Found(example, len(cases), len(hits))
 
 

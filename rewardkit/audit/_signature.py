@@ -22,7 +22,8 @@ REFERENCE_NAMES = (
     "reference", "answer", "solution", "ground_truth", "target", "label", "references", "answers",
     "solutions", "ground_truths", "targets", "labels", "gold", "golds", "gold_answer", "gt",
     "expected", "expected_answer", "correct_answer", "truth", "correct", "tests", "test_cases",
-    "unit_tests", "test_list", "cases", "checks", "schema", "test",
+    "unit_tests", "test_list", "cases", "checks", "schema", "test", "formal_statement", "statement",
+    "theorem", "spec", "specification",
 )  # fmt: skip
 """Columns that hold references, the likeliest first."""
 _PROMPTS = (

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["CODE_TRICKS", "PROLOG_TRICKS", "SQL_TRICKS", "Trick"]
+__all__ = ["CODE_TRICKS", "PRINTED_TRICKS", "PROLOG_TRICKS", "SPARQL_TRICKS", "SQL_TRICKS", "Trick"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,8 @@ class Trick:
     """True: the program follows the wrong one."""
     covered_by: tuple[str, ...] = ()
     """Causes that explain this trick too."""
+    statement: str = ""
+    """What is asked, where it is not what the task asks."""
 
 
 _EXIT = "exit_passes: a program that ends early with status 0 passes, as if its tests had run"
@@ -86,6 +88,8 @@ CODE_TRICKS: tuple[Trick, ...] = (
     Trick("number equal to everything", _EQUAL, "no_spoofing", _OBJECT.replace("{base}", "(int)")),
     Trick("prints a verdict", _MARK, "verdict_channel", _prints(""), wrong_first=True),
     Trick("prints a verdict and exits", _MARK, "verdict_channel", _prints("os._exit(0)"), wrong_first=True, covered_by=("exit_passes",)),
+    Trick("prints a count and exits", _MARK, "verdict_channel", "import os\nprint('2', flush=True)\nos._exit(0)", wrong_first=True, covered_by=("exit_passes",)),
+    Trick("prints True and exits", _MARK, "verdict_channel", "import os\nprint('True', flush=True)\nos._exit(0)", wrong_first=True, covered_by=("exit_passes",)),
     Trick("writes a verdict", _MARK, "verdict_channel", _WRITES, wrong_first=True, covered_by=("exit_passes",)),
     Trick("replaces the check", _TAMPER, "verdict_channel",
           "def check(*args, **kwargs): return True\ntest = run_tests = check_correctness = check", wrong_first=True),
@@ -114,6 +118,7 @@ SQL_TRICKS: tuple[Trick, ...] = (
     Trick("syntax error", _CRASH, "crash_is_no_match", "SELEC n FORM t"),
     Trick("unknown table", _CRASH, "crash_is_no_match", "SELECT n FROM nowhere"),
     Trick("drops the table", _TAMPER, "verdict_channel", "DROP TABLE t"),
+    Trick("empties the table first", _TAMPER, "verdict_channel", "DELETE FROM t;\nSELECT n FROM t WHERE 1 = 0"),
     Trick("duplicates", "duplicates_ignored: a query that gives each row twice passes", "order_and_multiplicity",
           "SELECT n FROM t WHERE n >= 5 UNION ALL SELECT n FROM t WHERE n >= 5"),
     Trick("the query in a comment", "substring: the reference anywhere in the text passes", "list_of_candidates",
@@ -127,4 +132,16 @@ PROLOG_TRICKS: tuple[Trick, ...] = (
     Trick("halts", _EXIT, "crash_is_no_match", ":- halt.\ntotal(1)."),
     Trick("throws", _CRASH, "crash_is_no_match", "total(_) :- throw(no)."),
     Trick("prints it", _MARK, "verdict_channel", ":- write('X = 5'), nl.\ntotal(1)."),
+)  # fmt: skip
+
+SPARQL_TRICKS: tuple[Trick, ...] = (
+    Trick("empty query", _EMPTY, "empty_and_blank", "# nothing"),
+    Trick("no rows", "empty_result_passes: a query without rows passes", "empty_and_blank",
+          "PREFIX : <http://x/> SELECT ?c { ?c :in :nowhere }"),
+    Trick("syntax error", _CRASH, "crash_is_no_match", "SELEC ?c { ?c ?p ?o }"),
+    Trick("inserts", _TAMPER, "verdict_channel", "PREFIX : <http://x/> INSERT DATA { :riga :in :norway }"),
+    Trick("asks", "ask_passes: a question of yes or no passes where rows are asked for", "near_misses",
+          "PREFIX : <http://x/> ASK { :oslo :in :norway }"),
+    Trick("the query in a comment", "substring: the reference anywhere in the text passes", "list_of_candidates",
+          "# PREFIX : <http://x/> SELECT ?c { ?c :in :norway }\nPREFIX : <http://x/> SELECT ?c { ?c :in :latvia }"),
 )  # fmt: skip

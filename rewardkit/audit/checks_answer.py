@@ -5,7 +5,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from rewardkit.audit._search import search
 from rewardkit.audit._subject import Case
 from rewardkit.audit.baseline import Baseline
 from rewardkit.audit.context import Context
@@ -33,7 +32,7 @@ def check_tricks(context: Context) -> None:
         if probe.name == "declared first" and context.traits.first_answer:
             continue
         attempt = _play(context, base, probe)
-        if attempt is not None:
+        if attempt is not None and not _pays_anyway(context, base, probe, attempt):
             paid[probe.name] = (attempt, base.share(_value(context, base, probe, attempt)))
     if base.kind == "math" and len(base.paying) > 15:
         paid.pop("negated", None)  # the last number of any text counts: "not 12" commits to 12
@@ -82,6 +81,17 @@ def _value(context: Context, base: Baseline, probe: Probe, attempt: Attempt) -> 
     return result.cells[0].value if result.ok and result.cells[0].finite else None
 
 
+def _pays_anyway(context: Context, base: Baseline, probe: Probe, attempt: Attempt) -> bool:
+    """Returns whether the text is paid without its mention of the reference too: for its length."""
+    reference = attempt.reference
+    if not probe.mentions or not isinstance(reference, str) or base.kind != "math":
+        return False
+    other = "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in reference)
+    text = attempt.text.replace(reference, other)
+    value = _value(context, base, probe, Attempt(reference, text, attempt.prompt))
+    return base.share(value) >= probe.share
+
+
 def _play(context: Context, base: Baseline, probe: Probe) -> Attempt | None:
     def pays(attempts: Sequence[Attempt]) -> list[bool]:
         results = context.session.rows([_case(context, base, probe, a) for a in attempts])
@@ -90,8 +100,13 @@ def _play(context: Context, base: Baseline, probe: Probe) -> Attempt | None:
             for r in results
         ]
 
-    found = search(
-        probe.build(base.frame, base.kind), pays, limits=context.limits, times=probe.examples
+    found = context.search(
+        probe.name,
+        probe.build(base.frame, base.kind),
+        pays,
+        times=probe.examples,
+        make=lambda data: Attempt(*data),
+        always=probe.always(base.frame, base.kind),
     )
     context.attempts[probe.name] = (found.hits, found.tried)
     return found.example
@@ -110,7 +125,7 @@ def check_right_answers(context: Context) -> None:
     def all_refused(answers: Sequence[str]) -> list[bool]:
         return [refused(answer) for answer in answers]
 
-    found = search(plain, all_refused, limits=context.limits, times=2)
+    found = context.search("right answers", plain, all_refused, times=2)
     if found.example is not None:
         zero = found.example == "0" and not refused("7") and not refused("100")
         cause = (
@@ -121,6 +136,16 @@ def check_right_answers(context: Context) -> None:
         _add_refusal(
             context, "spelling_of_equal_values", Level.CONTRACT, cause, found.example, found.example
         )
+    # Whoever compares texts compares these too; whoever reads numbers only may refuse them all.
+    braced = base.kind == "math" and base.frame.opening.endswith("{")
+    braced = braced and not _found_faults(context) and not refused("n + 1")
+    if braced and refused("\\frac{1}{2}"):
+        cause = (
+            "right_answer_refused: a right answer with braces in it is refused (the box is taken "
+            "to end at the first closing one)"
+        )
+        example = "\\frac{1}{2}"
+        _add_refusal(context, "spelling_of_equal_values", Level.CONTRACT, cause, example, example)
     if base.kind == "math" and not _found_faults(context):
         for answer, cause in (
             (

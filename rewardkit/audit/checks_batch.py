@@ -27,6 +27,8 @@ def _rows(context: Context) -> list[Case]:
     from rewardkit.testing.frames import FRAMES
 
     session = context.session
+    if context.rows is not None:
+        return context.rows
     rows = []
     for pairs in PAIRS.values():
         (one, other), _, _ = pairs
@@ -38,6 +40,9 @@ def _rows(context: Context) -> list[Case]:
                     Case([{"role": "assistant", "content": case.completion}], reference,
                          [{"role": "user", "content": "Solve the task."}])
                 )  # fmt: skip
+    (one, other), _, _ = PAIRS["math"]
+    for frame in (FRAMES[0], FRAMES[1], FRAMES[6]):  # several answers: a set has no order
+        rows += [session.case(frame.around(a, b), one) for a, b in ((one, other), (other, one))]
     return rows if context.baseline is None else [*context.core(), *rows[::3]]
 
 
@@ -47,9 +52,20 @@ def check_flakiness(context: Context) -> bool:
     rows = _rows(context)
     singles = [[row] for row in rows]
     first, again = (session.score(singles, timeout_s=6 * session.timeout_s) for _ in range(2))
-    forward = session.fresh(singles, 1)
     backward = session.fresh(singles[::-1], 2)[::-1]
+    forward = backward if context.limits.quick else session.fresh(singles, 1)
+    lost = [r for results in (first, again, forward, backward) for r in results if r.lost]
+    if lost and not all(r.lost for r in first):
+        # A busy machine must not be taken for chance: what got no answer is asked for once more.
+        first, again = (session.score(singles, timeout_s=12 * session.timeout_s) for _ in range(2))
+        forward = session.fresh(singles, 1)
+        backward = session.fresh(singles[::-1], 2)[::-1]
     told = [_told(r) for r in (first, again, forward, backward)]
+    if not all(r.lost for r in first):
+        for i, results in enumerate(zip(first, again, forward, backward, strict=True)):
+            if any(r.lost for r in results):
+                for row in told:
+                    row[i] = "no answer"
     if told[0] == told[1] == told[2] == told[3]:
         for name in ("no_state", "seeded_determinism"):
             context.holds(name)

@@ -13,6 +13,7 @@ _TEXTS = (
     "<reasoning>\nA\n</reasoning>\n<answer>\n42\n</answer>", "# Title\n\n**bold**", "Yes! " * 4,
     '{"reasoning": "x", "answer": "y"}', "<think>a</think>", "Because of this, that follows.",
     "I think that, although it is late, we should go.", "Hello, world. How are you?", "1. a\n2. b",
+    "Step 1: first we look, then we count, and finally we stop.",
 )  # fmt: skip
 
 _PAIRS = (
@@ -72,6 +73,8 @@ def check_form(context: Context) -> None:
     plain = [values[t] for t in ("Short.", "I do not know.", "Let us see. " * 30)]
     if len(context.findings) > found:
         return
+    if _repeats_pay(context, values):
+        return
     tagged = "<" in clean and all(v is not None and v < best for v in plain)
     if not tagged:
         context.skips("duplicate_tags", "does not look at tags")
@@ -96,6 +99,30 @@ def check_form(context: Context) -> None:
                 )  # fmt: skip
                 return
     context.holds("duplicate_tags")
+
+
+def _repeats_pay(context: Context, values: dict[str, float | None]) -> bool:
+    """Returns whether the same words again are worth more, and more again."""
+    session = context.session
+    if context.traits.length_neutral is False or context.traits.group:
+        return False
+    least = min((v for v in values.values() if v is not None), default=0.0)
+    for text, once in values.items():
+        if once is None or once <= least + 1e-9 or not text.strip() or len(text) > 200:
+            continue
+        said = [" ".join([text] * times) for times in (3, 9)]
+        thrice, often = (session.value(more, "42") for more in said)
+        if thrice is None or often is None:
+            continue
+        if thrice >= once + 1.5 * (once - least) and often >= thrice + 3 * (once - least):
+            context.add(
+                "duplicate_tags", Level.CONTRACT,
+                "repetition_pays: repeating the form is worth more than the form once",
+                [session.case(said[0], "42")], f"{thrice:g}, {often:g} nine times over, and {once:g} once",
+                expect=f"scores[0] <= {once:g}",
+            )  # fmt: skip
+            return True
+    return False
 
 
 def _check_lines(context: Context, least: float) -> None:

@@ -16,6 +16,8 @@ BOMBS: tuple[str, ...] = (
     "99999999999",
     "2**99999999",
     "(10**9)!",
+    "999999999!",
+    "\\binom{999999999}{400000000}",
     "'a'*10**11",
     "1e999999999",
     "9" * 5_000,
@@ -46,7 +48,7 @@ def check_bounds(context: Context) -> None:
     session, base = context.session, context.baseline
     reference = context.plain_reference()
     slowest, started = 0.0, session.seconds
-    for number, bomb in enumerate(BOMBS):
+    for number, bomb in enumerate(context.limits.some(BOMBS)):
         if session.seconds - started > _ENOUGH_S:
             context.notes.append(
                 f"{number} of {len(BOMBS)} hostile texts took {_ENOUGH_S:g} s, so the rest was left out."
@@ -60,6 +62,16 @@ def check_bounds(context: Context) -> None:
             before = session.seconds
             result = session.row(case)
             slowest = max(slowest, session.seconds - before)
+            slow = session.seconds - before > 1.0
+            if slow and base is not None and result.ok and base.share(result.cells[0].value) >= 0.6:
+                context.add(
+                    "wall_bound",
+                    Level.CONTRACT,
+                    "timeout_passes: an answer that takes too long to work out is paid",
+                    [case],
+                    said(result),
+                    gain=round(base.share(result.cells[0].value), 4),
+                )
             if not result.error or result.refused:
                 continue
             if result.fate:

@@ -1,6 +1,7 @@
 """Contract: what the reward leaves behind, and where it can run."""
 
 from rewardkit.audit._jobs import BatchResult
+from rewardkit.audit._jobs_state import FIRST_CALL
 from rewardkit.audit._subject import Case
 from rewardkit.audit.context import Context, said
 from rewardkit.audit.finding import Level
@@ -29,8 +30,18 @@ def check_effects(context: Context) -> None:
             f"changed: {', '.join(changed)}",
         )
     context.holds("inputs_not_mutated")
-    context.session.restart()  # what the first call of a process leaves is looked at too
+    if not context.limits.quick:
+        context.session.restart()  # what the first call of a process leaves is looked at too
     left = context.session.effects(rows)
+    if FIRST_CALL in left:
+        left.remove(FIRST_CALL)
+        context.add(
+            "no_state",
+            Level.CONTRACT,
+            "state: a value depends on earlier calls (the first call of a process is another)",
+            rows[:1],
+            FIRST_CALL,
+        )
     if left:
         context.add(
             "no_side_effects",
@@ -65,11 +76,13 @@ def check_places(context: Context) -> None:
     session = context.session
     rows = context.core()
     serial = session.score([rows])[0]
+    # A closure is one by design; an object that holds one was meant to travel.
+    may_be_local = context.description.routine or context.description.sort == "reward"
     for where, (name, cause) in _PLACES.items():
         result = session.elsewhere(where, rows)
         if not _differs(result, serial):
             context.holds(name)
-        elif where == "pickled" and _is_local(result):
+        elif where == "pickled" and _is_local(result) and may_be_local:
             context.notes.append(f"It cannot be pickled ({result.error}): trainers that send it to "
                                  "other processes need a function or class at the top of a module.")  # fmt: skip
             context.skips(name, "a closure or lambda")

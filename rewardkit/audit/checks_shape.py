@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from rewardkit.audit._jobs import BatchResult
-from rewardkit.audit._search import search
 from rewardkit.audit._subject import Case
+from rewardkit.audit.baseline import PAIRS
 from rewardkit.audit.context import Context, said
 from rewardkit.audit.finding import Level
 from rewardkit.audit.session import same
+from rewardkit.testing.frames import FRAMES
 from rewardkit.testing.strategies import EDGES, hostile_texts
 
 __all__ = ["check_columns", "check_contents", "check_results", "check_sizes", "check_totality"]
@@ -60,7 +61,13 @@ def _smallest(context: Context, batch: Sequence[Case]) -> list[Case]:
 
 def check_results(context: Context) -> None:
     """Every value is a plain finite number, or None; and within the range that is claimed."""
-    rows = context.core()
+    rows, base = context.core(), context.baseline
+    if base is not None:  # a bonus may hang on a form that is not the one that is attacked
+        right = PAIRS[base.kind][0][0]
+        rows = [
+            *rows,
+            *(context.session.case(f.fill(right), base.reference(right)) for f in FRAMES),
+        ]
     for case, result in zip(rows, context.session.score([[c] for c in rows]), strict=True):
         _judge_value(context, case, result)
     context.holds("real_finite_number")
@@ -124,11 +131,13 @@ def check_totality(context: Context) -> None:
         return [bool(r.error or r.shape) and not r.refused for r in results]
 
     # The edges are few, so each is tried: chance must not decide whether 1/0 is.
-    edges = [] if context.slow() else [*EDGES, *(base.frame.fill(e) for e in EDGES if base)]
+    chosen = context.limits.some(EDGES)
+    edges = [] if context.slow() else [*chosen, *(base.frame.fill(e) for e in chosen if base)]
     hits = (
         [text for text, wrong in zip(edges, raises(edges), strict=True) if wrong] if edges else []
     )
-    found = search(texts, raises, limits=context.limits, times=3 if context.slow() else 10)
+    few = context.slow() or context.limits.quick
+    found = context.search("totality", texts, raises, times=3 if few else 10)
     example = min(hits, key=len) if hits else found.example
     if example is not None:
         case = make(example)
@@ -164,7 +173,7 @@ def check_totality(context: Context) -> None:
 
     long = [context.core()[0].completion, "word " * 3000, "word " * 300]
     texts = texts | st.sampled_from([t for t in long if isinstance(t, str)])
-    odd = search(texts, off, limits=context.limits, times=2 if context.slow() else 6, seed=1)
+    odd = context.search("values", texts, off, times=2 if few else 6, seed=1)
     if odd.example is not None:
         case = make(odd.example)
         _judge_value(context, case, session.row(case))

@@ -1,11 +1,13 @@
 """A reward that runs programs: none is paid that does not do the work."""
 
+from collections.abc import Callable
+
 from rewardkit.audit._subject import Case
 from rewardkit.audit._task_tricks import PRINTED_TRICKS
 from rewardkit.audit.checks_shape import _FATES
 from rewardkit.audit.context import Context, said
 from rewardkit.audit.finding import Level
-from rewardkit.audit.tasks import LAYOUTS, TASKS, TRICKS, Task
+from rewardkit.audit.tasks import LAYOUTS, TASKS, Task, tricks_of
 
 __all__ = ["check_task", "find_task"]
 
@@ -67,13 +69,14 @@ def check_task(context: Context, task: Task, layout: str) -> None:
     no_answer = "no_answer_pays: a text without a program is paid"
     for text in ("I do not know.", ""):
         play(text, task.reference, no_answer, "empty_and_blank")
-    for trick in (*TRICKS[kind], *(PRINTED_TRICKS if task.printing else ())):
+    for trick in (*tricks_of(kind), *(PRINTED_TRICKS if task.printing else ())):
         if paid & {*trick.covered_by, "no_answer_pays"}:
             continue
         program = f"{task.wrong}\n{trick.program}" if trick.wrong_first else trick.program
         if trick.cause.startswith("crash_passes") and paid & {"empty_program_passes"}:
             continue
-        play(lay(kind, program), task.reference, trick.cause, trick.property)
+        asked = task.write(trick.statement) if trick.statement else task.reference
+        play(lay(kind, program), asked, trick.cause, trick.property)
     for nothing in task.nothing:
         play(lay(kind, task.wrong), nothing,
              "empty_tests_pass: a task without a single test is paid", "empty_tests")  # fmt: skip
@@ -89,8 +92,23 @@ def check_task(context: Context, task: Task, layout: str) -> None:
         "all_tests",
     ):
         context.holds(name)
+    _check_respelled(context, task, lay)
     if kind == "code":
         _check_endless(context, lay(kind, f"{task.wrong}\nwhile True:\n    pass"), task)
+
+
+def _check_respelled(context: Context, task: Task, lay: Callable[[str, str], str]) -> None:
+    """Right programs of other forms are paid too."""
+    low, high = context.scale
+    for program in task.respelled:
+        case = context.session.case(lay(context.kind, program), task.reference)
+        result = context.session.row(case)
+        value = result.cells[0].value if result.ok and result.cells[0].finite else None
+        if value is None or value < low + 0.5 * (high - low):
+            context.add("spelling_of_equal_values", Level.MEASURED,
+                        "respelling_refused: a right program of another form is refused", [case],
+                        said(result), expect=f"scores[0] >= {low + 0.5 * (high - low):g}")  # fmt: skip
+            return
 
 
 def _check_endless(context: Context, text: str, task: Task) -> None:

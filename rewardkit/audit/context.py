@@ -1,11 +1,14 @@
 """What every check of an audit is given."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from hypothesis.database import ExampleDatabase
+
 from rewardkit.audit._jobs import BatchResult, Description
-from rewardkit.audit._search import Limits
+from rewardkit.audit._search import Found, Kept, Limits, T, search
 from rewardkit.audit._subject import Case
 from rewardkit.audit.baseline import Baseline
 from rewardkit.audit.finding import Finding, Level
@@ -32,6 +35,8 @@ class Context:
     traits: Traits
     limits: Limits
     kind: str = "auto"
+    database: ExampleDatabase | None = None
+    """Failing cases of earlier audits."""
     reads_both: bool = False
     """True if texts and message lists are paid."""
     baseline: Baseline | None = None
@@ -61,6 +66,10 @@ class Context:
         for right, wrong in PAIRS[base.kind]:
             rows += [(base.frame.fill(right), right), (base.frame.fill(wrong), right)]
             rows += [(base.frame.fill(right), wrong), ("I do not know.", right)]
+        right, wrong = PAIRS[base.kind][0]
+        rows.append((base.frame.around(right, wrong), right))
+        if base.kind == "math":  # what is lax in some places only shows where it is close
+            rows.append((base.frame.fill(str(int(right) + 1)), right))
         rows += [("", PAIRS[base.kind][0][0]), (base.frame.fill(""), PAIRS[base.kind][0][0])]
         return [session.case(text, base.reference(r)) for text, r in rows]
 
@@ -76,6 +85,39 @@ class Context:
             return "42"
         return self.baseline.reference(
             {"math": "42", "choice": "B"}.get(self.baseline.kind, "Paris")
+        )
+
+    def search(
+        self,
+        name: str,
+        strategy: Any,
+        ask: Callable[[Sequence[T]], Sequence[bool]],
+        *,
+        times: int = 1,
+        seed: int = 0,
+        make: Callable[[Any], T] = lambda data: data,
+        always: Sequence[T] = (),
+    ) -> Found[T]:
+        """Returns the smallest case that `ask` says yes to; see `rewardkit.audit._search.search`.
+
+        Args:
+            name: of the search, under which its failing cases are kept.
+            strategy: of hypothesis.
+            ask: called with cases; says for each whether it is wrong.
+            times: a multiple of the profile's cases.
+            seed: of the generator.
+            make: makes a case of its JSON data, for those that are kept.
+            always: cases that are tried in any case.
+        """
+        kept = None
+        if self.database is not None:
+            spec, base = self.session.spec, self.baseline
+            place = Path(spec.place).name if spec.place.endswith(".py") else spec.place
+            shape = "" if base is None else f"{base.kind} {base.frame.name}"
+            key = "\0".join(("rewardkit audit", place, spec.name, self.kind, shape, name))
+            kept = Kept(self.database, key.encode("utf-8", "backslashreplace"), make)
+        return search(
+            strategy, ask, limits=self.limits, times=times, seed=seed, kept=kept, always=always
         )
 
     def holds(self, name: str) -> None:

@@ -1,8 +1,12 @@
 """One audit from end to end."""
 
+import contextlib
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, get_args
+
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 from rewardkit.audit._search import Limits
 from rewardkit.audit.baseline import find_baseline
@@ -10,6 +14,7 @@ from rewardkit.audit.checks_answer import check_length, check_right_answers, che
 from rewardkit.audit.checks_batch import check_batches, check_flakiness
 from rewardkit.audit.checks_form import check_form
 from rewardkit.audit.checks_hostile import check_bounds
+from rewardkit.audit.checks_judge import check_judge, find_style
 from rewardkit.audit.checks_process import check_effects, check_places
 from rewardkit.audit.checks_shape import (
     check_columns,
@@ -19,21 +24,22 @@ from rewardkit.audit.checks_shape import (
     check_totality,
 )
 from rewardkit.audit.checks_task import check_task, find_task
-from rewardkit.audit.context import SHAPES, Context
+from rewardkit.audit.context import Context
 from rewardkit.audit.finding import Level
+from rewardkit.audit.judge_server import JudgeServer
 from rewardkit.audit.rates import measure_rates
 from rewardkit.audit.report import AuditReport
 from rewardkit.audit.session import Session
+from rewardkit.audit.settle import say_why_never_paid, settle_chat, settle_shape
 from rewardkit.audit.target import find_spec
 from rewardkit.audit.tasks import TASKS
 from rewardkit.audit.traits import Traits, read_traits
 from rewardkit.errors import ConfigError
-from rewardkit.testing.frames import FRAMES
 from rewardkit.testing.strategies import Kind
 
 __all__ = ["KINDS", "Profile", "audit_reward"]
 
-Profile = Literal["fast", "deep"]
+Profile = Literal["smoke", "fast", "deep"]
 
 KINDS: dict[str, tuple[Kind, ...]] = {
     "auto": ("math", "choice", "text"),
@@ -44,15 +50,20 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "code": (),
     "sql": (),
     "prolog": (),
+    "sparql": (),
+    "lean": (),
+    "dafny": (),
+    "rocq": (),
+    "judge": (),
 }
 """By name, the sorts of references that are tried in turn."""
 
 _ALIASES = {
     "mcq": "choice", "multiple_choice": "choice", "multiple-choice": "choice", "mc": "choice",
-    "qa": "text", "string": "text", "exact": "text", "kb": "text",
+    "qa": "text", "string": "text", "exact": "text", "kb": "sparql",
     "length": "format", "style": "format", "shape": "format", "shaping": "format", "other": "auto",
     "generic": "auto", "any": "auto", "numeric": "math", "number": "math", "gsm8k": "math",
-    "python": "code", "judge": "text",
+    "python": "code", "lean4": "lean", "coq": "rocq", "llm": "judge",
 }  # fmt: skip
 
 
@@ -65,6 +76,7 @@ def audit_reward(
     profile: Profile = "fast",
     timeout_s: float | None = None,
     memory_mb: int = 2048,
+    database: str | os.PathLike[str] | None = None,
     on_step: Callable[[str], None] = lambda step: None,
 ) -> AuditReport:
     """Returns what is wrong with a reward, each fault once with its smallest input.
@@ -72,13 +84,17 @@ def audit_reward(
     Args:
         reward: `file.py:function`, `package.module:object`, or a function or object that can be
             imported by name.
-        kind: what its references are: `auto`, `math`, `choice`, `text`, `code`, `sql`, `prolog`;
-            `format` for a reward without any.
+        kind: what its references are: `auto`, `math`, `choice`, `text`, `code`, `sql`, `prolog`,
+            `sparql`, `lean`, `dafny`, `rocq`; `judge` for a reward that asks a language model; `format` for
+            one without references.
         reference_column: the argument with the references, where its name does not say so.
         traits: what the reward claims.
-        profile: `fast` takes seconds, `deep` ten times as many cases.
+        profile: `fast` takes seconds, `deep` ten times as many cases; `smoke` a fourth of them, for
+            rewards that are audited at `fast` elsewhere.
         timeout_s: seconds that one call may take; by default 12, or 40 where it runs programs.
         memory_mb: private memory of the process that runs the reward.
+        database: a folder that keeps failing cases: those that are in it are tried first, whatever
+            the profile. It may not exist yet.
         on_step: called with the name of each part as it begins.
 
     Raises:
@@ -91,8 +107,13 @@ def audit_reward(
         raise ConfigError(f"profile is one of {', '.join(get_args(Profile))}, not {profile!r}")
     started = time.monotonic()
     spec = find_spec(reward, reference_column)
-    seconds = timeout_s or (40.0 if kind in TASKS else 12.0)
-    with Session(spec, timeout_s=seconds, memory_mb=memory_mb) as session:
+    seconds = timeout_s or (40.0 if kind in TASKS or kind == "judge" else 12.0)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(JudgeServer()) if kind == "judge" else None
+        environment = {} if server is None else server.environment
+        session = stack.enter_context(
+            Session(spec, timeout_s=seconds, memory_mb=memory_mb, environment=environment)
+        )
         on_step("loading")
         description = session.describe()
         context = Context(
@@ -101,15 +122,32 @@ def audit_reward(
             read_traits(description.name, description.documentation, traits or Traits()),
             Limits.of(profile),
             kind=kind,
+            database=None if database is None else _open_database(database),
         )
-        _audit(context, on_step)
+        _audit(context, server, on_step)
         return AuditReport.of(context, profile=profile, seconds=time.monotonic() - started)
 
 
-def _audit(context: Context, on_step: Callable[[str], None]) -> None:
+def _open_database(folder: str | os.PathLike[str]) -> DirectoryBasedExampleDatabase:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"{os.fspath(folder)}: no folder for failing cases: {error.strerror or error}"
+        ) from None
+    return DirectoryBasedExampleDatabase(folder)
+
+
+def _audit(context: Context, server: JudgeServer | None, on_step: Callable[[str], None]) -> None:
     session, plan = context.session, context.description.plan
     if not plan.certain:
-        _settle_shape(context)
+        settle_shape(context)
+    style = None if server is None else find_style(context, server)
+    if server is not None and style is None:
+        context.notes.append(
+            "No reply of a judge was read as a yes, so nothing was tried on it. Does the reward ask "
+            "the server at OPENAI_BASE_URL, as it stands in the environment when it is loaded?"
+        )
     on_step("the same row twice")
     steady = check_flakiness(context)
     on_step("what a right answer gets")
@@ -123,22 +161,13 @@ def _audit(context: Context, on_step: Callable[[str], None]) -> None:
                 f"No right {context.kind} program was paid more than a wrong one, with any shape of "
                 "reference that is known, so no trick was played. Is --reference-column right?"
             )
-    if context.baseline is None and found is None:
-        _settle_chat(context)
-    on_step("shapes and types")
-    for check in (check_sizes, check_results, check_columns):
-        if steady or check is check_sizes:
-            check(context)
-    if not steady:
+    if context.baseline is None and found is None and style is None:
+        settle_chat(context)
+    if steady:
+        _check_always(context, on_step)
+    else:
+        check_sizes(context)
         return
-    on_step("any text")
-    check_totality(context)
-    check_contents(context)
-    on_step("batches")
-    check_batches(context)
-    on_step("processes and threads")
-    check_effects(context)
-    check_places(context)
     on_step("tricks")
     if context.baseline is not None:
         check_tricks(context)
@@ -147,21 +176,43 @@ def _audit(context: Context, on_step: Callable[[str], None]) -> None:
         context.rates = measure_rates(context)
     elif found is not None:
         check_task(context, *found)
+    elif server is not None and style is not None:
+        check_judge(context, server, style)
     elif plan.reference is not None and KINDS[context.kind]:
-        unknown = [n for n in plan.others if "ids" not in n and "token" not in n]
-        if unknown:
-            context.notes.append(
-                f"No right answer was paid. It also reads {', '.join(unknown)}, of which nothing is "
-                "known here, so no trick was played."
-            )
-        elif not any(f.level is Level.CONTRACT for f in context.findings):
-            _never_paid(context)
+        _check_unpaid(context)
     elif context.kind not in TASKS:
         check_form(context)
     on_step("time and memory")
     if found is None and context.checked.get("wall_bound") != "fails":
         check_bounds(context)
     _drop_echoes(context)
+
+
+def _check_always(context: Context, on_step: Callable[[str], None]) -> None:
+    """Runs what holds for every reward, whatever it grades."""
+    on_step("shapes and types")
+    for check in (check_sizes, check_results, check_columns):
+        check(context)
+    on_step("any text")
+    check_totality(context)
+    check_contents(context)
+    on_step("batches")
+    check_batches(context)
+    on_step("processes and threads")
+    check_effects(context)
+    check_places(context)
+
+
+def _check_unpaid(context: Context) -> None:
+    """No right answer was paid: says why, unless a fault says it already."""
+    unknown = [n for n in context.description.plan.others if "ids" not in n and "token" not in n]
+    if unknown:
+        context.notes.append(
+            f"No right answer was paid. It also reads {', '.join(unknown)}, of which nothing is "
+            "known here, so no trick was played."
+        )
+    elif not any(f.level is Level.CONTRACT for f in context.findings):
+        say_why_never_paid(context)
 
 
 _REFUSALS = ("negative_refused", "large_number_refused", "whitespace", "negation_ignored")
@@ -176,72 +227,3 @@ def _drop_echoes(context: Context) -> None:
         if finding.level is Level.MEASURED and slug in _REFUSALS:
             context.findings.remove(finding)
             context.notes.append(f"{finding.root_cause}. It may be the same fault once more.")
-
-
-def _settle_shape(context: Context) -> None:
-    """Finds out by a trial call whether lists or single completions are taken."""
-    session = context.session
-    for batched in (context.description.plan.batched, not context.description.plan.batched):
-        session.as_batches(batched=batched)
-        rows = [session.case(text, "42") for text in SHAPES[:3]]
-        result = session.score([rows])[0]
-        if result.ok and not any(cell.wrong for cell in result.cells):
-            break
-    else:
-        session.as_batches(batched=context.description.plan.batched)
-    context.description = session.describe()
-
-
-def _settle_chat(context: Context) -> None:
-    """Sends message lists to a reward that raises on every text and not on them."""
-    session = context.session
-    for reference in ("42", 42, ["42"]):
-        for chat in (False, True):
-            session.chat = chat
-            rows = [session.case(text, reference) for text in SHAPES]
-            results = session.score([[row] for row in rows])
-            if any(r.ok for r in results):
-                return
-    session.chat = False
-    problem = session.row(session.case(SHAPES[0], "42"))
-    if problem.fate or problem.shape:
-        return
-    raise ConfigError(
-        f"{session.spec.place}:{session.spec.name} cannot be called: it raises {problem.error}. "
-        "Name its reference column with --reference-column, and its kind with --kind"
-    )
-
-
-def _never_paid(context: Context) -> None:
-    """No frame pays a right answer more than a wrong one: it is constant, or ignores the reference."""
-    session = context.session
-    pairs: Sequence[tuple[str, str]] = (("42", "42"), ("58", "42"), ("B", "B"), ("C", "B"))
-    values: dict[str, list[float | None]] = {}
-    for frame in FRAMES:
-        values[frame.name] = [session.value(frame.fill(a), r) for a, r in pairs]
-    blank = session.value("I do not know.", "42")
-    known = [v for row in values.values() for v in row if v is not None]
-    case = session.case(FRAMES[0].fill("42"), "42")
-    if not known:
-        context.notes.append("It gave no number for any right answer that was tried.")
-        cause = "never_scores: no completion gets a number, right ones neither"
-    elif len({*known, *([] if blank is None else [blank])}) == 1:
-        cause = (
-            f"constant: right, wrong and missing answers all get {known[0]:g} (a swallowed error, or "
-            "an answer that is never found)"
-        )
-    elif blank is not None and max(known) > blank:
-        cause = (
-            "reference_ignored: the answer is not compared with the reference, any value in the "
-            "right place is paid"
-        )
-        name = next(n for n, row in values.items() if max(known) in row)
-        frame = next(f for f in FRAMES if f.name == name)
-        case = session.case(frame.fill("58"), "42")
-    else:
-        cause = (
-            "right_answer_refused: no right answer is worth more than a wrong one in any form tried"
-        )
-    context.add(
-        "depends_on_the_answer", Level.CONTRACT, cause, [case], f"values {sorted(set(known))[:5]}"
-    )

@@ -2,7 +2,8 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -29,9 +30,17 @@ class Session:
         spec: which reward.
         timeout_s: seconds that a call may take.
         memory_mb: private memory of the worker, in MiB.
+        environment: variables that are set in the worker before the reward is loaded.
     """
 
-    def __init__(self, spec: Spec, *, timeout_s: float = 12.0, memory_mb: int = 2048) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        timeout_s: float = 12.0,
+        memory_mb: int = 2048,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.spec = spec
         self.chat = False
         """True if completions are sent as message lists."""
@@ -48,7 +57,7 @@ class Session:
             max_tasks=10**6,
             preload=(_jobs.__name__, _jobs_state.__name__),
             initializer=_jobs.settle,
-            initargs=(self._folder.name,),
+            initargs=(self._folder.name, dict(environment or {})),
         )
 
     def describe(self) -> Description:
@@ -106,7 +115,7 @@ class Session:
 
     def case(self, text: str, reference: Any, prompt: Any = None) -> Case:
         """Returns a row with its texts in the shape that this reward reads."""
-        asked = "Solve the task." if prompt is None else prompt
+        asked = _prompt_of(reference) if prompt is None else prompt
         if self.chat:
             return Case(
                 [{"role": "assistant", "content": text}],
@@ -174,8 +183,19 @@ class Session:
         return outcome
 
 
+_TREES = (
+    "alder ash beech birch cedar elm fir hazel hornbeam larch lime maple oak pine rowan yew".split()
+)
+
+
+def _prompt_of(reference: Any) -> str:
+    """Returns a prompt that rows of one reference share, as in training, and others do not."""
+    tree = _TREES[zlib.crc32(repr(reference).encode("utf-8", "replace")) % len(_TREES)]
+    return f"Solve the task of the {tree}."
+
+
 def _lost(outcome: Outcome[Any]) -> BatchResult:
-    return BatchResult(error=outcome.detail, fate=_FATES.get(outcome.status, ""))
+    return BatchResult(error=outcome.detail, fate=_FATES.get(outcome.status, ""), lost=True)
 
 
 def same(left: Sequence[Cell], right: Sequence[Cell]) -> bool:

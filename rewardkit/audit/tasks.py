@@ -5,9 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.audit._task_tricks import CODE_TRICKS, PROLOG_TRICKS, SQL_TRICKS, Trick
+from rewardkit.audit._formal_tricks import formal_tricks
+from rewardkit.audit._task_tricks import (
+    CODE_TRICKS,
+    PROLOG_TRICKS,
+    SPARQL_TRICKS,
+    SQL_TRICKS,
+    Trick,
+)
 
-__all__ = ["LAYOUTS", "TASKS", "Task"]
+__all__ = ["LAYOUTS", "TASKS", "Task", "tricks_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,10 @@ class Task:
     """References without a test."""
     printing: bool = False
     """True if what the program prints is graded."""
+    write: Callable[[str], Any] = str
+    """How what is asked becomes a reference, for tricks that come with what they are asked."""
+    respelled: tuple[str, ...] = ()
+    """Right programs of other forms."""
 
 
 _CALL = "def add(a, b):\n    return a + b\n\nf = solve = solution = candidate = add"
@@ -90,6 +101,44 @@ _PROLOG = Task(
     "total(X) :- X is 2 + 3.", "total(X) :- X is 2 - 3.", "", (),
 )  # fmt: skip
 
+_GRAPH = "@prefix : <http://x/> . :oslo :in :norway . :bergen :in :norway . :riga :in :latvia ."
+_ASK = "PREFIX : <http://x/> SELECT ?c {{ ?c {} }}"
+
+_PROOFS = {
+    "lean": ("theorem p_swap (p q : Prop) : p ∧ q → q ∧ p := by sorry",
+             "theorem p_swap (p q : Prop) : p ∧ q → q ∧ p := fun h => ⟨h.2, h.1⟩",
+             "theorem p_swap (p q : Prop) : p ∧ q → q ∧ p := by\n  exact h",
+             ("theorem p_swap (p q : Prop) : p ∧ q → q ∧ p := by\n  intro h\n  exact ⟨h.2, h.1⟩",
+              "theorem other (p q : Prop) : p ∧ q → q := fun h => h.2\n\n"
+              "theorem p_swap (p q : Prop) : p ∧ q → q ∧ p := fun h => ⟨other p q h, h.1⟩")),
+    "dafny": ("method Max(a: int, b: int) returns (m: int)\n  ensures m >= a && m >= b\n  ensures m == a || m == b\n",
+              "method Max(a: int, b: int) returns (m: int)\n  ensures m >= a && m >= b\n  ensures m == a || m == b\n"
+              "{ if a < b { m := b; } else { m := a; } }",
+              "method Max(a: int, b: int) returns (m: int)\n  ensures m >= a && m >= b\n  ensures m == a || m == b\n{ m := b; }", ()),
+    "rocq": ("Theorem plus_comm_two : forall n : nat, n + 2 = 2 + n.",
+             "Theorem plus_comm_two : forall n : nat, n + 2 = 2 + n.\n"
+             "Proof. induction n as [|n IH]; [reflexivity|]. simpl. rewrite IH. reflexivity. Qed.",
+             "Theorem plus_comm_two : forall n : nat, n + 2 = 2 + n.\nProof. intro n. exact I. Qed.", ()),
+}  # fmt: skip
+"""By system: what is asked, a right proof, a wrong one, right ones of other forms."""
+
+_WRITINGS: dict[str, Callable[[str], Any]] = {
+    "statement": lambda s: {"statement": s},
+    "statement alone": str,
+    "formal statement": lambda s: {"formal_statement": s},
+    "statement up to its proof": lambda s: s.replace(" := by sorry", " :=").rstrip(),
+    "theorem": lambda s: {"theorem": s},
+}
+
+
+def _formal_tasks(system: str) -> tuple[Task, ...]:
+    statement, right, wrong, respelled = _PROOFS[system]
+    return tuple(
+        Task(name, write(statement), right, wrong, "", (), write=write, respelled=respelled)
+        for name, write in _WRITINGS.items()
+    )
+
+
 TASKS: dict[str, tuple[Task, ...]] = {
     "code": _code_tasks(),
     "sql": (
@@ -100,10 +149,33 @@ TASKS: dict[str, tuple[Task, ...]] = {
         _PROLOG,
         Task("value alone", "5", _PROLOG.right, _PROLOG.wrong, "", ()),
     ),
+    "sparql": (
+        Task(
+            "graph and query",
+            {"graph": _GRAPH, "sparql": _ASK.format(":in :norway")},
+            _ASK.format(":in :norway"),
+            _ASK.format(":in :latvia"),
+            "",
+            (),
+        ),
+        Task(
+            "graph and answers",
+            {"graph": _GRAPH, "answers": ["http://x/oslo", "http://x/bergen"]},
+            _ASK.format(":in :norway"),
+            _ASK.format(":in :latvia"),
+            "",
+            (),
+        ),
+    ),
+    "lean": _formal_tasks("lean"),
+    "dafny": _formal_tasks("dafny"),
+    "rocq": _formal_tasks("rocq"),
 }
 """By kind, the shapes of references that are tried in turn."""
 
-_LANGUAGE = {"code": "python", "sql": "sql", "prolog": "prolog"}
+_LANGUAGE = {
+    "code": "python", "sql": "sql", "prolog": "prolog", "lean": "lean4", "dafny": "dafny", "rocq": "coq", "sparql": "sparql",
+}  # fmt: skip
 
 LAYOUTS: dict[str, Callable[[str, str], str]] = {
     "fenced with its language": lambda kind, p: f"Here it is.\n```{_LANGUAGE[kind]}\n{p}\n```\n",
@@ -115,9 +187,12 @@ LAYOUTS: dict[str, Callable[[str, str], str]] = {
 """How a completion holds its program."""
 
 
-TRICKS: dict[str, tuple[Trick, ...]] = {
-    "code": CODE_TRICKS,
-    "sql": SQL_TRICKS,
-    "prolog": PROLOG_TRICKS,
-}
-"""By kind, programs that must not be paid."""
+def tricks_of(kind: str) -> tuple[Trick, ...]:
+    """Returns the programs of a kind that must not be paid."""
+    known = {
+        "code": CODE_TRICKS,
+        "sql": SQL_TRICKS,
+        "prolog": PROLOG_TRICKS,
+        "sparql": SPARQL_TRICKS,
+    }
+    return known[kind] if kind in known else formal_tricks(kind)

@@ -31,13 +31,16 @@ def audit(
     kind: Annotated[
         str,
         typer.Option(
-            help="What its references are: `math`, `choice`, `text`, `code`, `sql`, `prolog`; "
-            "`format` for a reward without any."
+            help="What its references are: `math`, `choice`, `text`, `code`, `sql`, `prolog`, "
+            "`sparql`, `lean`, `dafny`, `rocq`; `judge` for a reward that asks a language model, "
+            "`format` for one without references."
         ),
     ] = "auto",
     profile: Annotated[
-        Literal["fast", "deep"],
-        typer.Option(help="`fast` takes seconds; `deep` tries ten times as many cases."),
+        Literal["smoke", "fast", "deep"],
+        typer.Option(
+            help="`fast` takes seconds; `deep` tries ten times as many cases, `smoke` a fourth."
+        ),
     ] = "fast",
     reference_column: Annotated[
         str | None,
@@ -52,6 +55,13 @@ def audit(
     ] = None,
     json_out: Annotated[
         Path | None, typer.Option("--json", help="Write the findings as JSON here; `-` prints it.")
+    ] = None,
+    database: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder that keeps failing cases: those in it are tried first, and what fails "
+            "is added."
+        ),
     ] = None,
     timeout_s: Annotated[
         float | None,
@@ -98,6 +108,7 @@ def audit(
             profile=profile,
             timeout_s=timeout_s,
             memory_mb=memory_mb,
+            database=database,
             on_step=status.update,
         )
     if json_out is not None:

@@ -1,5 +1,6 @@
 """`check_reward`: one call in a test, which fails with what the audit found."""
 
+import os
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ def check_reward(
     reference_column: str | None = None,
     traits: "Traits | None" = None,
     fail_on: Literal["contract", "declared", "measured"] = "contract",
-    profile: Literal["fast", "deep"] = "fast",
+    profile: Literal["smoke", "fast", "deep"] = "fast",
+    database: str | os.PathLike[str] | None = None,
 ) -> None:
     """Fails if the reward has a fault of this level or a heavier one.
 
@@ -26,7 +28,8 @@ def check_reward(
         reference_column: the argument that takes the references, where its name does not say so.
         traits: what the reward claims; see `Traits`.
         fail_on: the lightest level that fails.
-        profile: `fast` for every run, `deep` for a nightly one.
+        profile: `fast` for every run, `deep` for a nightly one; `smoke` is a part of `fast`.
+        database: a folder that keeps failing cases, which are tried first; see `audit_reward`.
 
     Raises:
         AssertionError: something was found; the text lists it with the smallest inputs.
@@ -36,7 +39,12 @@ def check_reward(
 
     __tracebackhide__ = True
     report = audit_reward(
-        reward, kind=kind, reference_column=reference_column, traits=traits, profile=profile
+        reward,
+        kind=kind,
+        reference_column=reference_column,
+        traits=traits,
+        profile=profile,
+        database=database,
     )
     bad = [f for f in report.findings if f.level.rank <= Level(fail_on).rank]
     if bad:

@@ -8,18 +8,31 @@ from typing import Literal, TypeAlias, get_args
 from hypothesis import strategies as st
 
 from rewardkit.errors import ConfigError
+from rewardkit.testing.expressions import Tree, rational_trees, trees
 from rewardkit.testing.frames import FRAMES, Frame
-from rewardkit.verdict import Reason, Verdict
+from rewardkit.testing.soup import MATH_REFERENCES, any_texts, formula_soups, soups
+from rewardkit.testing.spellings import Spelled, spellings
+from rewardkit.verdict import Json, Reason, Verdict
 
 __all__ = [
     "Kind",
+    "Spelled",
+    "Tree",
+    "any_texts",
     "batches",
     "check_kind",
     "completions",
+    "formula_soups",
     "frames",
     "hostile_texts",
+    "json_values",
+    "math_references",
     "other_values",
+    "rational_trees",
     "references",
+    "soups",
+    "spellings",
+    "trees",
     "unanswered",
     "verdicts",
 ]
@@ -71,6 +84,11 @@ def references(kind: Kind = "math", *, min_digits: int = 2) -> st.SearchStrategy
         low = 10 ** (min_digits - 1)
         return st.integers(low + 2, 10 ** max(min_digits, 3) - 3).map(str)
     return st.sampled_from(LETTERS if kind == "choice" else WORDS)
+
+
+def math_references() -> st.SearchStrategy[str]:
+    """Returns references of every sort that answers in mathematics are read for."""
+    return st.sampled_from(MATH_REFERENCES)
 
 
 def other_values(reference: str, kind: Kind = "math") -> st.SearchStrategy[str]:
@@ -134,6 +152,18 @@ def batches(
         answer = reference if right else draw(other_values(reference, kind))
         rows.append((f"Which value is meant by {reference!r}?", answer, reference))
     return rows
+
+
+def json_values(*, max_leaves: int = 6) -> st.SearchStrategy[Json]:
+    """Returns plain JSON data of any shape: what a completion or a reference may turn out to be."""
+    scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+    return st.recursive(
+        scalars,
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+        ),
+        max_leaves=max_leaves,
+    )
 
 
 def verdicts() -> st.SearchStrategy[Verdict]:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewardkit.answer import AnswerPolicy, extract_answer
+from rewardkit.testing.soup import soups
 from rewardkit.verdict import Reason
-from tests.properties.soup import SOUP
 
 POLICIES = [
     AnswerPolicy(box_only=box, phrases=phrases, last_expression=last, several=several)
@@ -52,7 +52,7 @@ FINALS = st.lists(st.tuples(COMMITMENTS, ANSWERS, REMARKS), min_size=1, max_size
 
 
 @settings(max_examples=400)
-@given(SOUP, policies)
+@given(soups(), policies)
 def test_any_text_has_a_span_or_a_reason_for_none(text, policy):
     span = extract_answer(text, policy)
     if span.text is None:
@@ -88,7 +88,7 @@ def test_several_different_commitments_are_none_where_the_policy_says_so(parts):
 
 
 @settings(max_examples=200)
-@given(SOUP.filter(lambda t: "think" not in t), SOUP, policies)
+@given(soups().filter(lambda t: "think" not in t), soups(), policies)
 def test_the_reasoning_before_the_final_part_changes_nothing(reasoning, final, policy):
     alone = extract_answer(final, policy)
     prefix = f"<think>{reasoning}</think>\n"
@@ -99,7 +99,7 @@ def test_the_reasoning_before_the_final_part_changes_nothing(reasoning, final, p
 
 
 @settings(max_examples=200)
-@given(SOUP)
+@given(soups())
 def test_a_stricter_policy_finds_no_more(text):
     lenient = extract_answer(text, AnswerPolicy(last_expression=True))
     strict = extract_answer(text, AnswerPolicy())

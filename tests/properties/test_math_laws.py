@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rewardkit import MathVerifier
 from rewardkit.answer import AnswerPolicy, extract_answer
 from rewardkit.errors import InvalidReferenceError
+from rewardkit.testing.soup import MATH_REFERENCES, formula_soups
+from rewardkit.testing.spellings import spellings
 from rewardkit.verifiers.math import compile_reference
-from tests.properties.soup import FORMULA_SOUP, REFERENCES
-from tests.properties.spellings import SPELLINGS
 
 VERIFIER = MathVerifier(symbolic=False)
 PRINTABLE = st.text(
@@ -24,7 +24,7 @@ def boxed(answer: str) -> str:
 
 
 @settings(max_examples=250)
-@given(PRINTABLE | FORMULA_SOUP | st.sampled_from(REFERENCES))
+@given(PRINTABLE | formula_soups() | st.sampled_from(MATH_REFERENCES))
 @example("none")
 @example("{")
 @example("undefined")
@@ -86,7 +86,7 @@ CLOTHES = {
 @pytest.mark.parametrize("clothes", sorted(CLOTHES))
 def test_clothes_change_nothing(clothes):
     @settings(max_examples=40)
-    @given(st.sampled_from(sorted(SPELLINGS)).flatmap(SPELLINGS.__getitem__), st.booleans())
+    @given(spellings(), st.booleans())
     def check(case, right):
         answer = case.right if right else case.wrong
         dressed = CLOTHES[clothes](answer)
@@ -110,7 +110,7 @@ PLACES = {
 @pytest.mark.parametrize("place", sorted(PLACES))
 def test_the_place_of_the_answer_changes_nothing(place):
     @settings(max_examples=30)
-    @given(st.sampled_from(sorted(SPELLINGS)).flatmap(SPELLINGS.__getitem__), st.booleans())
+    @given(spellings(), st.booleans())
     def check(case, right):
         answer = case.right if right else case.wrong
         completion = PLACES[place].format("it", answer)

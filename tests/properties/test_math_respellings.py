@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from rewardkit import MathVerifier
-from tests.properties.spellings import SPELLINGS
+from rewardkit.testing.spellings import SPELLINGS
 
 VERIFIER = MathVerifier(symbolic=False)
 """Without the last tier: these pairs are what the tiers in the caller's process must decide."""

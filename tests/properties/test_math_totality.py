@@ -7,11 +7,17 @@ from hypothesis import strategies as st
 
 from rewardkit import MathVerifier, Verdict
 from rewardkit.errors import InvalidReferenceError
+from rewardkit.testing.strategies import (
+    any_texts,
+    formula_soups,
+    json_values,
+    math_references,
+    soups,
+)
 from rewardkit.verdict import Reason
-from tests.properties.soup import ANY_TEXT, FORMULA_SOUP, REFERENCES, SOUP
 
 VERIFIER = MathVerifier(mode="lenient", symbolic=False)
-references = st.sampled_from(REFERENCES)
+references = math_references()
 
 
 def check_verdict(verdict: Verdict) -> None:
@@ -25,20 +31,22 @@ def check_verdict(verdict: Verdict) -> None:
 
 
 @settings(max_examples=300)
-@given(SOUP, references)
+@given(soups(), references)
 def test_any_text_gets_a_verdict(text, reference):
     check_verdict(VERIFIER.verify(text, reference))
 
 
 @settings(max_examples=500)
-@given(FORMULA_SOUP | ANY_TEXT, references, st.booleans())
+@given(formula_soups() | any_texts(), references, st.booleans())
 def test_any_boxed_text_gets_a_verdict(text, reference, comma):
     verifier = MathVerifier(symbolic=False, decimal_comma=comma)
     check_verdict(verifier.verify(f"The answer is $\\boxed{{{text}}}$.", reference))
 
 
 @settings(max_examples=200)
-@given(FORMULA_SOUP | ANY_TEXT, FORMULA_SOUP | st.sampled_from(["5", "x=2", "(1,2)", "six"]))
+@given(
+    formula_soups() | any_texts(), formula_soups() | st.sampled_from(["5", "x=2", "(1,2)", "six"])
+)
 def test_any_reference_is_read_or_refused(reference, answer):
     try:
         verdict = VERIFIER.verify(f"\\boxed{{{answer}}}", reference)
@@ -47,17 +55,8 @@ def test_any_reference_is_read_or_refused(reference, answer):
     check_verdict(verdict)
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-
-
 @settings(max_examples=200)
-@given(json_values)
+@given(json_values())
 @example([{"role": "assistant", "content": [{"type": "text", "text": "\\boxed{5}"}]}])
 @example([{"role": "assistant", "content": {"text": 5}}])
 def test_a_completion_of_any_shape_gets_a_verdict(completion):
@@ -65,7 +64,7 @@ def test_a_completion_of_any_shape_gets_a_verdict(completion):
 
 
 @settings(max_examples=200)
-@given(json_values)
+@given(json_values())
 def test_a_reference_of_any_shape_is_read_or_refused(reference):
     try:
         warnings = VERIFIER.check_reference(reference)
@@ -75,7 +74,7 @@ def test_a_reference_of_any_shape_is_read_or_refused(reference):
 
 
 @settings(max_examples=150)
-@given(SOUP, references)
+@given(soups(), references)
 def test_the_verdict_depends_on_nothing_before_it(text, reference):
     first = VERIFIER.verify(text, reference)
     VERIFIER.verify("\\boxed{7}", reference)

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from rewardkit import MathVerifier
-from tests.properties.soup import FRAGMENTS, REFERENCES
+from rewardkit.testing.soup import FRAGMENTS
+from rewardkit.testing.soup import MATH_REFERENCES as REFERENCES
 from tests.verifiers.math.cases import KINDS_OF_BOMBS, by_kind
 
 MEMORY = 1536 * 2**20

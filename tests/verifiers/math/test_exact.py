@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from rewardkit.testing import expressions as trees
+from rewardkit.testing._spelled_formulas import expanded
 from rewardkit.verifiers.math._exact import exact_value, fingerprint
 from rewardkit.verifiers.math._lexer import Reading, clean
 from rewardkit.verifiers.math._limits import TooLargeError, UndefinedValueError, UnsupportedError
 from rewardkit.verifiers.math._parser import parse
-from tests.properties import trees
-from tests.properties.spellings import expanded
 
 RANDOM = st.randoms(use_true_random=False)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.properties.soup import REFERENCES
+from rewardkit.testing.soup import MATH_REFERENCES as REFERENCES
 from tests.runtime.processes import environment
 from tests.verifiers.math import hostile
 from tests.verifiers.math.cases import KINDS_OF_BOMBS, by_kind

@@ -8,6 +8,7 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from rewardkit.testing import expressions as trees
 from rewardkit.verifiers.math._lexer import Reading, clean
 from rewardkit.verifiers.math._limits import (
     Meter,
@@ -17,7 +18,7 @@ from rewardkit.verifiers.math._limits import (
 )
 from rewardkit.verifiers.math._numeric import Evaluator
 from rewardkit.verifiers.math._parser import parse
-from tests.properties import trees
+from tests.properties.sympy_values import sympy_value
 
 REFERENCE = mpmath.mp.clone()
 REFERENCE.dps = 60
@@ -61,7 +62,7 @@ def test_functions_are_those_of_mpmath(x):
 @settings(max_examples=60)
 @given(trees.trees(symbols=False), st.randoms(use_true_random=False))
 def test_closed_expressions_have_the_value_that_sympy_says(tree, random):
-    expected = sympy.N(trees.sympy_value(tree), 50)
+    expected = sympy.N(sympy_value(tree), 50)
     assume(expected.is_real and expected.is_finite and abs(expected) < 1e12)
     ours = Evaluator().value(parse(clean(trees.latex(tree, random)), Reading()))
     assert same(ours, str(expected), digits=30)

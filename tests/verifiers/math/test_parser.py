@@ -5,12 +5,13 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from rewardkit.testing import expressions as trees
+from rewardkit.testing.soup import formula_soups
 from rewardkit.verifiers.math._lexer import Reading, clean
 from rewardkit.verifiers.math._limits import MAX_DEPTH, NotMathError, TooLargeError
 from rewardkit.verifiers.math._numeric import Evaluator
 from rewardkit.verifiers.math._parser import parse
-from tests.properties import trees
-from tests.properties.soup import FORMULA_SOUP
+from tests.properties.sympy_values import sympy_value
 
 RANDOM = st.randoms(use_true_random=False)
 
@@ -25,7 +26,7 @@ def value(text: str) -> complex:
 
 def oracle(tree: trees.Tree) -> sympy.Float:
     """Returns sympy's value to 40 digits; trees without one of moderate size are no examples."""
-    expression = sympy.N(trees.sympy_value(tree), 40)
+    expression = sympy.N(sympy_value(tree), 40)
     assume(expression.is_real and expression.is_finite and abs(expression) < 1e12)
     return expression
 
@@ -146,7 +147,7 @@ def test_depth_is_bounded(opening, closing):
 
 
 @settings(max_examples=300)
-@given(FORMULA_SOUP)
+@given(formula_soups())
 def test_any_text_is_a_tree_or_is_refused(text):
     try:
         node = read(text)

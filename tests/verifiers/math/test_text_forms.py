@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from num2words import num2words
 
+from rewardkit.testing._spelled_quantities import MONTHS
+from rewardkit.testing.soup import any_texts
 from rewardkit.verifiers.math._text_forms import (
     Date,
     means_empty,
@@ -19,8 +21,6 @@ from rewardkit.verifiers.math._text_forms import (
     split_labels,
     strip_lead_in,
 )
-from tests.properties.soup import ANY_TEXT
-from tests.properties.spellings import MONTHS
 
 
 @given(st.integers(-(10**12) + 1, 10**12 - 1) | st.integers(-2000, 2000))
@@ -217,7 +217,7 @@ def test_a_lead_in_is_taken_off(text, rest):
     assert strip_lead_in(text).strip() == rest
 
 
-@given(ANY_TEXT)
+@given(any_texts())
 def test_any_text_is_read_or_is_none(text):
     plain = plain_text(text)
     for read in (

@@ -1,11 +1,12 @@
-"""Random expressions: how they are written, in LaTeX and in plain text, and what they are worth."""
+"""Random expressions: how they are written in LaTeX and in plain text, and their values."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
-import sympy
 from hypothesis import strategies as st
+
+__all__ = ["POINT", "Tree", "fraction_value", "latex", "plain", "rational_trees", "trees"]
 
 POINT = {"x": Fraction(13, 7), "y": Fraction(-5, 3), "t": Fraction(11, 4)}
 """Where expressions with symbols are evaluated."""
@@ -13,11 +14,13 @@ POINT = {"x": Fraction(13, 7), "y": Fraction(-5, 3), "t": Fraction(11, 4)}
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """An operator over parts; a leaf keeps its text in `text`."""
+    """An operator over parts."""
 
     kind: str
+    """`number`, `constant`, `symbol`, `add`, `pow`, `sqrt`, …"""
     parts: tuple["Tree", ...] = ()
     text: str = ""
+    """The text of a leaf, the exponent of a power, the degree of a root."""
 
 
 _INTEGER = st.integers(0, 99).map(lambda n: Tree("number", text=str(n)))
@@ -37,12 +40,17 @@ def _positive(body: Tree) -> Tree:
 
 
 def rational_trees(max_leaves: int = 8) -> st.SearchStrategy[Tree]:
-    """Closed expressions of numbers, + − · ÷ and whole powers."""
+    """Returns closed expressions of numbers, + - * / and whole powers."""
     return st.recursive(_INTEGER | _DECIMAL, _arithmetic, max_leaves=max_leaves)
 
 
 def trees(max_leaves: int = 8, *, symbols: bool = True) -> st.SearchStrategy[Tree]:
-    """Expressions with roots, functions and constants, whose functions are defined everywhere."""
+    """Returns expressions with roots, functions and constants, defined wherever no 0 divides.
+
+    Args:
+        max_leaves: most numbers, constants and symbols in one.
+        symbols: True for the symbols of `POINT` among them.
+    """
     leaves = _INTEGER | _DECIMAL | _CONSTANT
     return st.recursive(leaves | _SYMBOL if symbols else leaves, _extended, max_leaves=max_leaves)
 
@@ -73,7 +81,12 @@ def _extended(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
 
 
 def fraction_value(tree: Tree) -> Fraction:
-    """Returns the value of a rational tree; raises ZeroDivisionError where it has none."""
+    """Returns the value of a rational tree.
+
+    Raises:
+        ZeroDivisionError: it has none.
+        ValueError: the tree is not rational.
+    """
     parts = [fraction_value(part) for part in tree.parts]
     match tree.kind:
         case "number":
@@ -94,47 +107,7 @@ def fraction_value(tree: Tree) -> Fraction:
                 raise ZeroDivisionError
             return parts[0] ** exponent
         case _:
-            raise AssertionError(tree.kind)
-
-
-def _nonzero(value: sympy.Expr) -> sympy.Expr:
-    """Returns the value, or not-a-number for 0: sympy's 1/(1/0) is 0."""
-    return sympy.nan if value == 0 else value
-
-
-def sympy_value(tree: Tree) -> sympy.Expr:
-    """Returns the value as an exact sympy expression, symbols at `POINT`."""
-    parts = [sympy_value(part) for part in tree.parts]
-    match tree.kind:
-        case "number":
-            return sympy.Rational(tree.text)
-        case "constant":
-            return sympy.pi if tree.text == "pi" else sympy.E
-        case "symbol":
-            return sympy.Rational(POINT[tree.text].numerator, POINT[tree.text].denominator)
-        case "add":
-            return parts[0] + parts[1]
-        case "sub":
-            return parts[0] - parts[1]
-        case "mul":
-            return parts[0] * parts[1]
-        case "div":
-            return parts[0] / _nonzero(parts[1])
-        case "neg":
-            return -parts[0]
-        case "pow":
-            exponent = int(tree.text)
-            return (_nonzero(parts[0]) if exponent < 0 else parts[0]) ** exponent
-        case "root":
-            return sympy.root(parts[0], int(tree.text))
-        case "factorial":
-            return sympy.factorial(int(tree.text))
-        case "arctan":
-            return sympy.atan(parts[0])
-        case "abs":
-            return sympy.Abs(parts[0])
-        case kind:
-            return getattr(sympy, kind)(parts[0])
+            raise ValueError(f"{tree.kind} is no operation of rational trees")
 
 
 _SUM, _PRODUCT, _UNARY, _POWER, _ATOM = range(5)

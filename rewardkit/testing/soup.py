@@ -2,6 +2,8 @@
 
 from hypothesis import strategies as st
 
+__all__ = ["FRAGMENTS", "MATH_REFERENCES", "any_texts", "formula_soups", "soups"]
+
 FRAGMENTS = (
     *"0 1 7 12 3.5 .5 1,234 1e5 x y n i e pi X C ? ! % ^ _ & ~ | ' \" # / * + - = < > :".split(),
     *"; , . ( ) [ ] { } \\frac \\sqrt \\left( \\right) \\{ \\} \\boxed{ \\fbox{ \\text{".split(),
@@ -26,14 +28,9 @@ FRAGMENTS = (
     "́",
     "__import__('os')",
 )
+"""Pieces of LaTeX, of answers and of frames, and characters that parsers break on."""
 
-ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
-"""Every code point, lone surrogates and NUL among them."""
-
-SOUP = st.lists(st.sampled_from(FRAGMENTS) | ANY_TEXT, max_size=24).map("".join)
-FORMULA_SOUP = st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join)
-
-REFERENCES = (
+MATH_REFERENCES = (
     "42", "-3.5", "\\frac{1}{2}", "0.5\\%", "\\$3.50", "5\\text{ km/h}", "2\\sqrt{3}", "x^2+1",
     "y=2x+1", "x>3", "[1,2)\\cup(3,4]", "(1,2)", "\\{1,2,3\\}", "1,2,3",
     "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "2\\pm\\sqrt{3}", "x\\equiv 3\\pmod 7",
@@ -43,3 +40,18 @@ REFERENCES = (
     "\\begin{cases}1&x>0\\\\0&x\\le0\\end{cases}", "\\sum_{k=1}^{n}k",
 )  # fmt: skip
 """One reference of each sort that answers are read for."""
+
+
+def any_texts(*, max_size: int = 60) -> st.SearchStrategy[str]:
+    """Returns texts of every code point, lone surrogates and NUL among them."""
+    return st.text(st.characters(exclude_categories=()), max_size=max_size)
+
+
+def soups(*, max_size: int = 24) -> st.SearchStrategy[str]:
+    """Returns fragments and any texts in any order, at most `max_size` of them."""
+    return st.lists(st.sampled_from(FRAGMENTS) | any_texts(), max_size=max_size).map("".join)
+
+
+def formula_soups(*, max_size: int = 14) -> st.SearchStrategy[str]:
+    """Returns fragments in any order, at most `max_size` of them."""
+    return st.lists(st.sampled_from(FRAGMENTS), max_size=max_size).map("".join)
