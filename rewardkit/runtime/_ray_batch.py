@@ -4,16 +4,15 @@ import math
 import pickle
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
 from rewardkit.runtime._ray_actor import Grader
 from rewardkit.runtime._tasks import describe
-from rewardkit.runtime.batch import GradedRow, abstention, grade_rows_here
-from rewardkit.verdict import Json, Reason
+from rewardkit.runtime.batch import GradedRow, UngradedRow, abstention, grade_rows_here
+from rewardkit.verdict import Reason
 from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class RayBatch:
         actors: Actors,
         verifier: Verifier,
         packed: bytes,
-        rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]],
+        rows: Sequence[UngradedRow],
         until: float,
         row_s: float,
         retries: int,
@@ -150,10 +149,8 @@ class RayBatch:
             chunk = chunk[:half]
 
     def _grade_here(self, place: int) -> tuple[list[int], bytes]:
-        row = self._rows[place]
-        self._results[place] = grade_rows_here(
-            self._verifier, [row[0]], [row[1]], [row[2]], until=self._until
-        )[0]
+        rows = [self._rows[place]]
+        self._results[place] = grade_rows_here(self._verifier, rows, self._until)[0]
         return [], b""
 
     def _fitting_chunk(self) -> int:

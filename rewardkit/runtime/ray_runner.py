@@ -5,20 +5,18 @@ import math
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from rewardkit._install import require_extra
-from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
 from rewardkit.runtime._link import import_path
 from rewardkit.runtime._ray_actor import Grader
 from rewardkit.runtime._ray_batch import RayActor, RayBatch
 from rewardkit.runtime._tasks import pack
-from rewardkit.runtime.batch import GradedRow
+from rewardkit.runtime.batch import GradedRow, UngradedRow
 from rewardkit.runtime.runner import Runner
-from rewardkit.verdict import Json
-from rewardkit.verifier import Verifier, check_batch
+from rewardkit.verifier import Verifier
 
 __all__ = ["RayRunner"]
 
@@ -95,19 +93,12 @@ class RayRunner(Runner):
 
     @property
     def rows_by_node(self) -> dict[str, int]:
-        """How many rows each node has graded, by Ray's name of it."""
+        """How many rows each node has graded, by Ray's name of it; equal rows count once."""
         with self._lock:
             return dict(self._rows_by_node)
 
-    def grade(
-        self,
-        verifier: Verifier,
-        completions: Sequence[Completion],
-        references: Sequence[Json],
-        contexts: Sequence[Mapping[str, Any]],
-        /,
-        *,
-        until: float = math.inf,
+    def grade_rows(
+        self, verifier: Verifier, rows: Sequence[UngradedRow], until: float, /
     ) -> list[GradedRow]:
         """Returns what became of each row, in order.
 
@@ -115,12 +106,10 @@ class RayRunner(Runner):
             ConfigError: the cluster is not there, the verifier cannot travel, or the nodes cannot
                 import it.
         """
-        check_batch(completions, references, {"contexts": contexts})
         packed = pack(verifier, what=f"the verifier {verifier.name}")
         with self._lock:
             self._connect()
             row_s = self._row_s.get(packed, 0.0)
-        rows = list(zip(completions, references, contexts, strict=True))
         batch = RayBatch(self, verifier, packed, rows, until, row_s, self._retries)
         graded = batch.run()
         with self._lock:

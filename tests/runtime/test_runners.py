@@ -13,7 +13,8 @@ from rewardkit.errors import ConfigError, InvalidReferenceError
 from rewardkit.runtime import active_runner, running_on
 from tests.runtime.verifiers import Echo
 
-CHEAP = [f"word {i % 9}" for i in range(300)]
+SLOW = [f"slow {i}" for i in range(100)]
+CHEAP = [f"word {i}" for i in range(300)]
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +41,11 @@ def test_inline_and_pool_say_the_same(pool, bad):
 def test_among_chunks_of_cheap_rows_a_bad_one_still_loses_only_itself(pool):
     for _ in range(2):
         pool.verify_batch(Echo(), CHEAP, CHEAP)
-    rows = [*CHEAP, "exit", *CHEAP, "eat", *CHEAP]
+    rows = [*CHEAP[:100], "exit", *CHEAP[100:200], "eat", *CHEAP[200:]]
     verdicts = pool.verify_batch(Echo(), rows, rows)
     lost = {row: v.reason for row, v in zip(rows, verdicts) if not v.passed}
     assert lost == {"exit": Reason.ENGINE_FAILURE, "eat": Reason.MEMORY}
-    assert [v.answer for v in verdicts if v.passed] == CHEAP * 3
+    assert [v.answer for v in verdicts if v.passed] == CHEAP
 
 
 def test_among_chunks_of_cheap_rows_a_hanging_one_is_a_timeout_at_the_deadline(pool):
@@ -81,7 +82,7 @@ def test_a_worker_that_is_killed_from_outside_costs_no_verdict():
     with PoolRunner(workers=1) as runner:
         pid = int(runner.verify_batch(Echo(), ["pid"], ["x"])[0].answer)
         threading.Timer(0.3, os.kill, [pid, signal.SIGKILL]).start()
-        verdicts = runner.verify_batch(Echo(), ["slow"] * 100, ["slow"] * 100)
+        verdicts = runner.verify_batch(Echo(), SLOW, SLOW)
         assert all(verdict.passed for verdict in verdicts)
         assert int(runner.verify_batch(Echo(), ["pid"], ["x"])[0].answer) != pid
 
