@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rewardkit.runtime._cancel import CALL_OFF, CalledOffError
 from rewardkit.runtime._crew import Slot
 from rewardkit.runtime._exchange import Task
 from rewardkit.runtime.outcome import Outcome
@@ -47,7 +48,18 @@ class Map:
         self._error: BaseException | None = None
 
     def outcomes(self) -> list[Outcome[Any]]:
-        """Runs to the end and returns all outcomes, or raises what a thread raised."""
+        """Runs to the end and returns all outcomes, or raises what a thread raised.
+
+        Raises:
+            CalledOffError: who asked for them has gone.
+        """
+        call_off = CALL_OFF.get()
+        if call_off is None:
+            return self._all()
+        with call_off.ends(lambda: self._stop(CalledOffError())):
+            return self._all()
+
+    def _all(self) -> list[Outcome[Any]]:
         helpers: list[threading.Thread] = []
         try:
             for _ in range(self._threads - 1):

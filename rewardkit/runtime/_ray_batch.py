@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rewardkit.errors import ConfigError
+from rewardkit.runtime._cancel import CALL_OFF
 from rewardkit.runtime._ray_actor import Grader
 from rewardkit.runtime._tasks import describe
 from rewardkit.runtime.batch import GradedRow, UngradedRow, abstention, grade_rows_here
@@ -98,11 +99,14 @@ class RayBatch:
         """Returns what became of each row, in order."""
         import ray
 
+        call_off = CALL_OFF.get()
         try:
             while len(self._results) < len(self._rows):
                 if time.monotonic() >= self._until + (_GRACE_S if self._flying else 0):
                     self._give_up()
                     break
+                if call_off is not None:
+                    call_off.check()
                 self._send()
                 if self._flying:
                     ready, _ = ray.wait(list(self._flying), timeout=_LOOK_S)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from rewardkit.completion import Completion
 from rewardkit.errors import RewardkitError
+from rewardkit.runtime._cancel import CALL_OFF
 from rewardkit.runtime._tasks import CannotTravelError, describe
 from rewardkit.runtime.outcome import Outcome, OutcomeStatus
 from rewardkit.runtime.pool import WorkerPool
@@ -192,12 +193,16 @@ def grade_rows_here(
     verifier: Verifier, rows: Sequence[UngradedRow], until: float = math.inf
 ) -> list[GradedRow]:
     """Returns what `grade_rows` does, graded in this thread; a row that has begun is not killed."""
-    return [
-        _grade_here(verifier, *row)
-        if time.monotonic() < until
-        else abstention(verifier, "not begun in time", Reason.TIMEOUT)
-        for row in rows
-    ]
+    call_off = CALL_OFF.get()
+    graded: list[GradedRow] = []
+    for row in rows:
+        if call_off is not None:
+            call_off.check()
+        if time.monotonic() < until:
+            graded.append(_grade_here(verifier, *row))
+        else:
+            graded.append(abstention(verifier, "not begun in time", Reason.TIMEOUT))
+    return graded
 
 
 def _grade_cheap(

@@ -2,7 +2,8 @@
 
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.completion import Completion, completion_text
@@ -41,3 +42,17 @@ class Echo(Verifier):
         detail = f"hint {context['hint']}" if "hint" in context else ""
         reason = Reason.MATCH if good else Reason.MISMATCH
         return Verdict(float(good), reason, answer=text, detail=detail)
+
+
+class Loud(Echo):
+    """A verifier with a `verify_batch` of its own."""
+
+    def verify_batch(
+        self,
+        completions: Sequence[Completion],
+        references: Sequence[Json],
+        /,
+        **columns: Sequence[Any],
+    ) -> list[Verdict]:
+        verdicts = super().verify_batch(completions, references, **columns)
+        return [replace(verdict, detail="loud") for verdict in verdicts]

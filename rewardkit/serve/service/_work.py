@@ -4,11 +4,12 @@ import asyncio
 import contextvars
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from rewardkit.runtime import Runner, running_on
+from rewardkit.runtime._cancel import CALL_OFF, CallOff
 from rewardkit.serve.service._metrics import Metrics
 from rewardkit.serve.service._problems import Problem
 from rewardkit.serve.service.limits import ServiceLimits
@@ -39,35 +40,75 @@ class Work:
         self._running = 0
         self._usual_s = 0.1
 
-    async def run(self, job: Callable[[float], T], timeout_s: float) -> T:
+    async def run(
+        self, job: Callable[[float], T], timeout_s: float, gone: Callable[[], Awaitable[object]]
+    ) -> T:
         """Returns what a job returns, which is given its deadline on the monotonic clock.
 
+        Args:
+            job: run in a thread.
+            timeout_s: seconds for all of it, waiting included.
+            gone: returns when the caller has gone; then what runs is killed.
+
         Raises:
-            Problem: too many requests are here (429), or the job is far past its deadline (504).
+            Problem: too many requests are here (429), the job is far past its deadline (504), or
+                nobody waits for it any more.
         """
-        if self._waiting + self._running >= self._limits.max_requests:
-            raise Problem(
-                429,
-                "busy",
-                "too many requests at a time: send it again after the seconds of Retry-After",
-                {"Retry-After": str(self._wait_s())},
-            )
-        until = time.monotonic() + timeout_s
+        self.check_room()
+        until, call_off = time.monotonic() + timeout_s, CallOff()
         self._count(waiting=1)
         context = contextvars.copy_context()
         future = asyncio.get_running_loop().run_in_executor(
-            self._threads, context.run, self._job, job, until, asyncio.get_running_loop()
+            self._threads, context.run, self._job, job, until, call_off, asyncio.get_running_loop()
         )
+        future.add_done_callback(_look_away)
+        leaving = asyncio.ensure_future(gone())
         try:
-            return await asyncio.wait_for(asyncio.shield(future), timeout_s + _GRACE_S)
-        except TimeoutError:
-            future.add_done_callback(lambda late: late.exception())
-            raise Problem(504, "timeout", "a part of the reward did not end in time") from None
+            await asyncio.wait(
+                {future, leaving},
+                timeout=timeout_s + _GRACE_S,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if future.done():
+                return future.result()
+            if leaving.done():
+                raise Problem(499, "gone", "the caller has gone")
+            raise Problem(504, "timeout", "a part of the reward did not end in time")
+        finally:
+            leaving.cancel()
+            if not future.done():
+                call_off.call()
 
-    def _job(self, job: Callable[[float], T], until: float, loop: asyncio.AbstractEventLoop) -> T:
+    def check_room(self) -> None:
+        """Checks that one more request may come.
+
+        Raises:
+            Problem: too many requests are here (429).
+        """
+        if self._waiting + self._running >= self._limits.max_requests:
+            raise self.busy("too many requests at a time")
+
+    def busy(self, what: str) -> Problem:
+        """Returns the answer to a request that comes again later."""
+        return Problem(
+            429,
+            "busy",
+            f"{what}: send it again after the seconds of Retry-After",
+            {"Retry-After": str(self._wait_s())},
+        )
+
+    def _job(
+        self,
+        job: Callable[[float], T],
+        until: float,
+        call_off: CallOff,
+        loop: asyncio.AbstractEventLoop,
+    ) -> T:
         started = time.monotonic()
         loop.call_soon_threadsafe(self._begun)
+        CALL_OFF.set(call_off)
         try:
+            call_off.check()
             with running_on(self._runner, until=until):
                 return job(until)
         finally:
@@ -93,3 +134,9 @@ class Work:
     def close(self) -> None:
         """Lets no further job begin."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _look_away(future: "asyncio.Future[T]") -> None:
+    """Takes note of an error that nobody waits for, so that it is not logged as forgotten."""
+    if not future.cancelled():
+        future.exception()
