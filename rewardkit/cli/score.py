@@ -246,7 +246,7 @@ def _score_shards(
     source: Path,
     out: Path,
     runner: "Runner | None",
-    **options: Any,  # noqa: ANN401 # those of score_shards
+    **options: Any,  # those of score_shards
 ) -> "ScoreResult":
     from rewardkit.runtime.ray_runner import RayRunner
     from rewardkit.scoring.sharded import score_shards

@@ -23,6 +23,7 @@ _CHUNK_TIMEOUT_S = 1.0
 _KNOWN = 64
 """Verifiers whose cost is kept."""
 
+
 @dataclass(frozen=True, slots=True)
 class _Chunk:
     """Grades a packed chunk of rows."""
@@ -52,7 +53,9 @@ class ChunkGrader:
         self._row_s: dict[bytes, float] = {}
         self._lock = threading.Lock()
 
-    def grade(self, verifier: Verifier, rows: Sequence[UngradedRow], until: float) -> list[GradedRow]:
+    def grade(
+        self, verifier: Verifier, rows: Sequence[UngradedRow], until: float
+    ) -> list[GradedRow]:
         """Returns what became of each row, in order."""
         try:
             key = hashlib.blake2b(pack(verifier, what="the verifier"), digest_size=16).digest()

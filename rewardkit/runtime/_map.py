@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rewardkit.runtime._cancel import CALL_OFF, CalledOffError
-from rewardkit.runtime._crew import Slot
+from rewardkit.runtime._crew import InUse
 from rewardkit.runtime._exchange import Task
 from rewardkit.runtime.outcome import Outcome
 
@@ -23,7 +23,7 @@ class Map:
 
     def __init__(
         self,
-        run: Callable[[Task, Sequence[bytes], float, float, set[Slot]], list[Outcome[Any]]],
+        run: Callable[[Task, Sequence[bytes], float, float, InUse], list[Outcome[Any]]],
         task: Task,
         items: list[bytes],
         *,
@@ -44,7 +44,7 @@ class Map:
         self._outcomes: list[Outcome[Any] | None] = [None] * len(items)
         self._done = 0
         self._seconds = 0.0
-        self._active: set[Slot] = set()
+        self._in_use = InUse()
         self._error: BaseException | None = None
 
     def outcomes(self) -> list[Outcome[Any]]:
@@ -87,10 +87,7 @@ class Map:
         with self._lock:
             self._error = self._error or error
             self._pending.clear()
-        for slot in list(self._active):
-            link = slot.link
-            if link is not None:
-                link.hang_up()
+        self._in_use.end()
 
     def _work(self) -> None:
         while chunk := self._next_chunk():
@@ -100,7 +97,7 @@ class Map:
                     [self._items[i] for i in chunk],
                     self._timeout_s,
                     self._until,
-                    self._active,
+                    self._in_use,
                 )
             except BaseException as error:
                 self._stop(error)

@@ -9,7 +9,7 @@ import pickle
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -192,7 +192,7 @@ class _PieceSource(Datasource):
     def __init__(
         self, job: ShardJob, todo: Sequence[tuple[Shard, Sequence[range]]], most_rows: int
     ) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call] # Ray's own
         self._job = job
         self._todo = todo
         self._most_rows = most_rows
@@ -208,7 +208,7 @@ class _PieceSource(Datasource):
                 BlockMetadata(
                     num_rows=None,
                     size_bytes=shard.bytes,
-                    input_files=[str(shard.path)],
+                    input_files=(str(shard.path),),
                     exec_stats=None,
                 ),
             )
@@ -227,7 +227,7 @@ def grade_pieces(
     *,
     most_rows: int,
     actors: int,
-) -> Iterator[GradedPiece]:
+) -> Generator[GradedPiece, None, None]:
     """Yields what becomes of each piece of the shards, as it becomes known.
 
     Args:
@@ -253,6 +253,10 @@ def grade_pieces(
             compute=ActorPoolStrategy(size=actors),
             num_cpus=cpus,
             scheduling_strategy="SPREAD",
+            # Stated, so that reading has other arguments: Ray Data would else fuse the two, and one
+            # actor would read and grade a whole shard.
+            max_restarts=-1,
+            max_task_retries=-1,
         )
         batches = graded.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
     for batch in batches:

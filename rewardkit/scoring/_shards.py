@@ -159,9 +159,7 @@ def cut_pieces(
 
 
 class _Cutter:
-    def __init__(
-        self, shard: Shard, source: Input, done: Sequence[range], most_rows: int
-    ) -> None:
+    def __init__(self, shard: Shard, source: Input, done: Sequence[range], most_rows: int) -> None:
         self._shard = shard
         self._source = source
         self._spans = deque(done)
@@ -247,8 +245,9 @@ def finish_shard(reading: ShardReading, shard: Shard, done: Sequence[range]) -> 
                     for number, line in enumerate(piece, 1):
                         yield decode_object(line, f"{file.name}:{number}")
 
-        write_output(draft, files[0] if files else draft, rows, lambda: reading.open(shard),
-                     reading.added)
+        write_output(
+            draft, files[0] if files else draft, rows, lambda: reading.open(shard), reading.added
+        )
     checked = check_shard(reading, shard, draft)
     with draft.open("rb") as written:
         os.fsync(written.fileno())

@@ -110,8 +110,8 @@ class Journal:
         return read_manifest(self.manifest_path)
 
     def _write_manifest(self, *, finished: bool) -> None:
-        manifest = {"config": self._config, "notes": self._notes, "finished": finished}
-        write_manifest(self.manifest_path, manifest)
+        manifest: dict[str, Json] = {"config": self._config, "notes": self._notes}
+        write_manifest(self.manifest_path, {**manifest, "finished": finished})
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields the rows that are in the journal.

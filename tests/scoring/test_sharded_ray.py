@@ -160,10 +160,10 @@ def test_a_bad_row_stops_with_its_place_or_is_left_out(cluster, tmp_path):
 
 
 def test_a_piece_whose_actor_dies_each_time_abstains(tmp_path):
+    from rewardkit.datasets.rows import Columns
     from rewardkit.runtime._tasks import pack
     from rewardkit.scoring import _ray_data
     from rewardkit.scoring._shards import ShardReading, cut_pieces, find_shards
-    from rewardkit.datasets.rows import Columns
     from rewardkit.scoring.scored import ScoredColumns
 
     make_shards(tmp_path / "in", shards=1, rows=4)
@@ -198,7 +198,7 @@ def test_what_is_in_the_way_is_named(tmp_path):
     with pytest.raises(DataError, match="no scoring run left it"):
         score(tmp_path / "in", tmp_path / "out")
     (tmp_path / "out" / "mine.txt").write_text("")
-    with pytest.raises(DataError, match="mine.txt"):
+    with pytest.raises(DataError, match=r"mine\.txt"):
         score(tmp_path / "in", tmp_path / "out", overwrite=True)
     with pytest.raises(DataError, match="is a file"):
         score(tmp_path / "in", tmp_path / "out" / "mine.txt")

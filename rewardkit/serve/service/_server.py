@@ -15,6 +15,9 @@ from rewardkit.serve.service.limits import ServiceLimits
 
 __all__ = ["listen", "serve"]
 
+_LEAST_TAKEN = 2**16
+"""Bytes of an answer that a caller must take between two looks."""
+
 
 def listen(host: str, port: int, *, token: str | None) -> socket.socket:
     """Returns a listening socket.
@@ -98,11 +101,21 @@ def _guarded(head_timeout_s: float, send_timeout_s: float) -> type[asyncio.Proto
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self._send_timer = self.loop.call_later(send_timeout_s, self.transport.abort)
+            self._watch_send()
 
         def resume_writing(self) -> None:
             self._unwatch_send()
             super().resume_writing()
+
+        def _watch_send(self) -> None:
+            left = self.transport.get_write_buffer_size()
+            self._send_timer = self.loop.call_later(send_timeout_s, self._check_send, left)
+
+        def _check_send(self, before: int) -> None:
+            if self.transport.get_write_buffer_size() > before - _LEAST_TAKEN:
+                self.transport.abort()
+            else:
+                self._watch_send()
 
         def _unwatch_send(self) -> None:
             if self._send_timer is not None:

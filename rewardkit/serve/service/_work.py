@@ -3,10 +3,11 @@
 import asyncio
 import contextvars
 import math
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rewardkit.runtime import Runner, running_on
 from rewardkit.runtime._cancel import CALL_OFF, CallOff
@@ -36,6 +37,7 @@ class Work:
         self._limits = limits
         self._metrics = metrics
         self._threads = ThreadPoolExecutor(limits.running, "rewardkit-request")
+        self._lock = threading.Lock()
         self._waiting = 0
         self._running = 0
         self._usual_s = 0.1
@@ -59,15 +61,14 @@ class Work:
         self._count(waiting=1)
         context = contextvars.copy_context()
         future = asyncio.get_running_loop().run_in_executor(
-            self._threads, context.run, self._job, job, until, call_off, asyncio.get_running_loop()
+            self._threads, context.run, self._job, job, until, call_off
         )
         future.add_done_callback(_look_away)
         leaving = asyncio.ensure_future(gone())
+        both: set[asyncio.Future[Any]] = {future, leaving}
         try:
             await asyncio.wait(
-                {future, leaving},
-                timeout=timeout_s + _GRACE_S,
-                return_when=asyncio.FIRST_COMPLETED,
+                both, timeout=timeout_s + _GRACE_S, return_when=asyncio.FIRST_COMPLETED
             )
             if future.done():
                 return future.result()
@@ -97,35 +98,24 @@ class Work:
             {"Retry-After": str(self._wait_s())},
         )
 
-    def _job(
-        self,
-        job: Callable[[float], T],
-        until: float,
-        call_off: CallOff,
-        loop: asyncio.AbstractEventLoop,
-    ) -> T:
+    def _job(self, job: Callable[[float], T], until: float, call_off: CallOff) -> T:
         started = time.monotonic()
-        loop.call_soon_threadsafe(self._begun)
+        self._count(waiting=-1, running=1)
         CALL_OFF.set(call_off)
         try:
             call_off.check()
             with running_on(self._runner, until=until):
                 return job(until)
         finally:
-            loop.call_soon_threadsafe(self._ended, time.monotonic() - started)
-
-    def _begun(self) -> None:
-        self._count(waiting=-1, running=1)
-
-    def _ended(self, seconds: float) -> None:
-        self._usual_s += 0.1 * (seconds - self._usual_s)
-        self._count(running=-1)
+            self._usual_s += 0.1 * (time.monotonic() - started - self._usual_s)
+            self._count(running=-1)
 
     def _count(self, *, waiting: int = 0, running: int = 0) -> None:
-        self._waiting += waiting
-        self._running += running
-        self._metrics.waiting.set(self._waiting)
-        self._metrics.running.set(self._running)
+        with self._lock:
+            self._waiting += waiting
+            self._running += running
+            self._metrics.waiting.set(self._waiting)
+            self._metrics.running.set(self._running)
 
     def _wait_s(self) -> int:
         ahead = self._usual_s * self._waiting / self._limits.running

@@ -1,4 +1,4 @@
-"""From a row to its verdict: gates, canaries, the panel's votes. It runs in the judge's own loop."""
+"""From a row to its verdict: gates, canaries, votes. It runs in the loop of the judge."""
 
 import asyncio
 import time

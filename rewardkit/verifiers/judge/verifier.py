@@ -215,7 +215,9 @@ class JudgeVerifier(Verifier):
         self.mode.check(read)
         return read_job(completion, read, context)
 
-    def _submit(self, ask: Callable[[Judging, _A], Coroutine[Any, Any, _T]], what: _A) -> Future[_T]:
+    def _submit(
+        self, ask: Callable[[Judging, _A], Coroutine[Any, Any, _T]], what: _A
+    ) -> Future[_T]:
         if self._pid != os.getpid():
             # A fork: the thread is not here, and connections and cache are the parent's to use and
             # to close, so they are kept and left alone.

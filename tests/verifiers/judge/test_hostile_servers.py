@@ -181,7 +181,7 @@ def test_extra_fields_do_not_replace_the_judges_own(name):
 
 
 def test_injections_change_nothing_in_any_field():
-    """In the question, the reference, the guideline, the criteria, the reasoning and all at once."""
+    """In the question, the reference, the guideline, the reasoning and all at once."""
     with ScriptedServer(text=echo) as server:
         with JudgeVerifier(base_url=server.url, **QUICK) as judge:
             for one in INJECTIONS:
