@@ -163,7 +163,6 @@ TRICKS = {
     "a length in words": b"Content-Length: ten",
     "a length in other digits": "Content-Length: ４".encode(),
     "two hosts": b"Host: evil.example\r\nContent-Length: 2",
-    "a folded header": b"X: a\r\n b\r\nContent-Length: 2",
     "a name with a blank": b"Content-Length : 2",
     "a null in a value": b"X: a\0b\r\nContent-Length: 2",
 }
