@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence, Sized
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
+from rewardkit._active import on_runner
 from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
 from rewardkit.verdict import Json, Verdict
@@ -20,10 +21,18 @@ class Verifier(Protocol):
     methods below `verify` for nothing. A verifier is picklable, and safe to call from threads, from
     asyncio and in forked children. Its engines start at the first call, and `close` (or a `with`
     block) stops them.
+
+    Inside the `with` block of a runner `verify_batch` grades on the runner, also where a subclass
+    has one of its own. `verify` grades here.
     """
 
     name: str
     """The name under which rewards and reports list it."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "verify_batch" in cls.__dict__:
+            cls.verify_batch = on_runner(cls.verify_batch)  # type: ignore[method-assign]
 
     def verify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
         """Returns the verdict on one completion.
@@ -38,6 +47,7 @@ class Verifier(Protocol):
         """
         ...
 
+    @on_runner
     def verify_batch(
         self,
         completions: Sequence[Completion],

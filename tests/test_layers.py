@@ -11,7 +11,7 @@ ROOT = Path(rewardkit.__file__).parent
 
 LAYERS = [
     {"_version", "_install", "_shadow", "errors"},
-    {"verdict", "completion", "_braces", "_spaces"},
+    {"verdict", "completion", "_active", "_braces", "_spaces"},
     {
         "verifier",
         "answer",

@@ -51,7 +51,8 @@ class ScoreProgressBar:
         seconds = time.perf_counter() - self._start
         rate = (tally.rows - progress.resumed_rows) / seconds if seconds > 0.05 else 0.0
         passing = "" if tally.pass_rate is None else f" · {100 * tally.pass_rate:.1f} % pass"
-        facts = f"{counted(tally.rows, 'row')} · {rate:,.0f}/s{passing}"
+        nodes = f" · {counted(len(progress.rows_by_node), 'node')}" if progress.rows_by_node else ""
+        facts = f"{counted(tally.rows, 'row')} · {rate:,.0f}/s{passing}{nodes}"
         self._bar.update(self._task, completed=progress.fraction, facts=facts)
 
     def say_stopping(self) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -43,11 +43,16 @@ def score(
         Path,
         typer.Argument(
             metavar="IN",
-            help="`.jsonl`, `.json` (also `.gz`), `.parquet`, or a folder of `save_to_disk`.",
+            help="`.jsonl`, `.json` (also `.gz`), `.parquet`, or a folder of `save_to_disk`; with "
+            "`--runner ray` also a folder of such files, or a pattern: `'rows/*.parquet'`.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", help="The scored file: `.jsonl` (also `.gz`) or `.parquet`.")
+        Path,
+        typer.Option(
+            "--out",
+            help="The scored file: `.jsonl` (also `.gz`) or `.parquet`; a folder for many files.",
+        ),
     ],
     verifier: OptionalVerifier = None,
     reward: Annotated[
@@ -119,13 +124,19 @@ def score(
 
     `rewardkit score rollouts.jsonl --out scored.jsonl --reward my_rewards.py:reward`
 
+    `rewardkit score 'rollouts/*.parquet' --out scored --verifier code --runner ray`
+
     **Exit codes**: 0 all rows are scored; 2 something must be corrected first; 130 stopped by
     Ctrl-C.
     """
     from rewardkit.cli._progress import ScoreProgressBar
     from rewardkit.datasets import Columns
     from rewardkit.scoring import ScoreResult, score_file
+    from rewardkit.scoring._shards import is_sharded
 
+    is_many = is_sharded(source)
+    if is_many:
+        _check_many(source, runner=runner, split=split, limit=limit)
     _check_paths(source=source, out=out, report=report, against=against)
     if ray_address is not None and runner != "ray":
         raise ConfigError("--ray-address belongs to --runner ray: give both.")
@@ -140,6 +151,20 @@ def score(
     )
 
     def work(should_stop: Callable[[], bool]) -> ScoreResult:
+        if is_many:
+            return _score_shards(
+                made,
+                source,
+                out,
+                spread,
+                config=grader.config,
+                columns=columns,
+                prefix=prefix,
+                on_bad_row=on_bad_row,
+                overwrite=overwrite,
+                on_progress=progress.show,
+                should_stop=should_stop,
+            )
         return score_file(
             made,
             source,
@@ -164,7 +189,7 @@ def score(
         ScoreProgressBar(Console(stderr=True)) as progress,
     ):
         result = run_interruptibly(work, on_interrupt=progress.say_stopping)
-        nodes = _rows_by_node(spread)
+        nodes = _rows_by_node(result, spread)
     if report is not None and not result.stopped and result.tally.rows:
         from rewardkit.report import write_report
 
@@ -273,13 +298,37 @@ def _choose_workers(
     return WorkerPool(workers=workers)
 
 
-def _rows_by_node(runner: "Runner | None") -> str:
+def _rows_by_node(result: "ScoreResult", runner: "Runner | None") -> str:
     from rewardkit.runtime.ray_runner import RayRunner
 
     if not isinstance(runner, RayRunner):
         return ""
-    counts = sorted(runner.rows_by_node.items())
+    counts = sorted({**runner.rows_by_node, **result.rows_by_node}.items())
     return "rows by node: " + ", ".join(f"{node[:8]} {count:,}" for node, count in counts)
+
+
+def _check_many(source: Path, *, runner: str, split: str | None, limit: int | None) -> None:
+    if runner != "ray":
+        raise ConfigError(
+            f"{source} is many files: they are scored on a cluster, with --runner ray. Without one "
+            "give each file a command of its own."
+        )
+    if split is not None or limit is not None:
+        raise ConfigError(f"{source} is many files: --split and --limit go with one. Leave it away")
+
+
+def _score_shards(
+    verifier: "Verifier",
+    source: Path,
+    out: Path,
+    runner: "Runner | None",
+    **options: Any,  # those of score_shards
+) -> "ScoreResult":
+    from rewardkit.runtime.ray_runner import RayRunner
+    from rewardkit.scoring.sharded import score_shards
+
+    assert isinstance(runner, RayRunner)
+    return score_shards(verifier, source, out, runner=runner, **options)
 
 
 def _print_places(out: Path, report: Path | None, *, stopped: bool) -> None:

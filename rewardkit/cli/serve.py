@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,6 +13,8 @@ from rewardkit.cli._options import RayAddress, make_runner
 from rewardkit.errors import ConfigError, DataError
 
 __all__ = ["serve"]
+
+_SWITCH_S = 0.0005
 
 
 @explain_errors
@@ -83,6 +86,8 @@ def serve(
         # The server raises its signal again when it has ended: that must not end this process
         # before its workers are.
         signal.signal(signal.SIGTERM, lambda *_: None)
+        # A thread that reads a large body keeps the others waiting for so long at a time.
+        sys.setswitchinterval(_SWITCH_S)
         with contextlib.suppress(KeyboardInterrupt):
             service.serve(app, listener, limits=limits)
 

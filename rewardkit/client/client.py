@@ -105,6 +105,23 @@ class RewardClient:
             ConfigError: the service refuses the request: a wrong token, column or name.
             InvalidReferenceError: a reference cannot be read.
         """
+        return self.ask(completions, references, columns, verifier=verifier, timeout_s=timeout_s)
+
+    def ask(
+        self,
+        completions: Sequence[Completion],
+        references: Sequence[Json],
+        columns: Mapping[str, Sequence[Any]],
+        *,
+        verifier: str | None = None,
+        timeout_s: float | None = None,
+    ) -> list[Verdict]:
+        """Returns what `verify_batch` does; a column may have any name here.
+
+        Raises:
+            ConfigError: the service refuses the request: a wrong token, column or name.
+            InvalidReferenceError: a reference cannot be read.
+        """
         check_batch(completions, references, columns)
         limit_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
         until = time.monotonic() + limit_s if timeout_s is not None else None

@@ -2,16 +2,14 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from rewardkit.client.client import RewardClient
-from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError, InvalidReferenceError
-from rewardkit.runtime.batch import GradedRow
+from rewardkit.runtime.batch import GradedRow, UngradedRow
 from rewardkit.runtime.runner import Runner
-from rewardkit.verdict import Json
-from rewardkit.verifier import Verifier, check_batch
+from rewardkit.verifier import Verifier
 
 __all__ = ["HttpRunner"]
 
@@ -38,53 +36,44 @@ class HttpRunner(Runner):
         self.client.ready()
         return super().__enter__()
 
-    def grade(
-        self,
-        verifier: Verifier,
-        completions: Sequence[Completion],
-        references: Sequence[Json],
-        contexts: Sequence[Mapping[str, Any]],
-        /,
-        *,
-        until: float = math.inf,
+    def grade_rows(
+        self, verifier: Verifier, rows: Sequence[UngradedRow], until: float, /
     ) -> list[GradedRow]:
         """Returns what became of each row, in order.
 
         Raises:
             ConfigError: the service has no verifier of this name, or refuses the caller.
         """
-        check_batch(completions, references, {"contexts": contexts})
-        names = dict.fromkeys(name for context in contexts for name in context)
-        if any(context.keys() != names.keys() for context in contexts):
+        names = dict.fromkeys(name for _, _, context in rows for name in context)
+        if any(context.keys() != names.keys() for _, _, context in rows):
             raise ConfigError("every row has the same columns")
-        columns = {name: [context[name] for context in contexts] for name in names}
         timeout_s = None if until == math.inf else max(0.0, until - time.monotonic())
 
-        def ask(start: int, stop: int) -> list[GradedRow]:
-            graded: list[GradedRow] = []
-            graded += self.client.verify_batch(
-                completions[start:stop],
-                references[start:stop],
+        def ask(asked: Sequence[UngradedRow]) -> list[GradedRow]:
+            verdicts = self.client.ask(
+                [completion for completion, _, _ in asked],
+                [reference for _, reference, _ in asked],
+                {name: [context[name] for _, _, context in asked] for name in names},
                 verifier=verifier.name,
                 timeout_s=timeout_s,
-                **{name: column[start:stop] for name, column in columns.items()},
             )
-            return graded
+            return [*verdicts]
 
         try:
-            return ask(0, len(completions))
+            return ask(rows)
         except InvalidReferenceError:
             # One bad reference refuses its request: row by row, the others get their verdicts.
-            return [_or_error(ask, place) for place in range(len(completions))]
+            return [_or_error(ask, row) for row in rows]
 
     def close(self) -> None:
         """Closes the connections."""
         self.client.close()
 
 
-def _or_error(ask: Any, place: int) -> GradedRow:  # noqa: ANN401
+def _or_error(
+    ask: Callable[[Sequence[UngradedRow]], list[GradedRow]], row: UngradedRow
+) -> GradedRow:
     try:
-        found: list[GradedRow] = ask(place, place + 1)
+        return ask([row])[0]
     except InvalidReferenceError as error:
         return error
-    return found[0]

@@ -5,15 +5,12 @@ import math
 import pickle
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from rewardkit.completion import Completion
 from rewardkit.runtime._tasks import CannotTravelError, pack
-from rewardkit.runtime.batch import GradedRow, grade_one, grade_rows
+from rewardkit.runtime.batch import GradedRow, UngradedRow, grade_one, grade_rows
 from rewardkit.runtime.pool import WorkerPool
-from rewardkit.verdict import Json
 from rewardkit.verifier import Verifier
 
 __all__ = ["ChunkGrader"]
@@ -25,8 +22,6 @@ _LEAST_S = 1e-6
 _CHUNK_TIMEOUT_S = 1.0
 _KNOWN = 64
 """Verifiers whose cost is kept."""
-
-_Row = tuple[Completion, Json, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +53,9 @@ class ChunkGrader:
         self._row_s: dict[bytes, float] = {}
         self._lock = threading.Lock()
 
-    def grade(self, verifier: Verifier, rows: Sequence[_Row], until: float) -> list[GradedRow]:
+    def grade(
+        self, verifier: Verifier, rows: Sequence[UngradedRow], until: float
+    ) -> list[GradedRow]:
         """Returns what became of each row, in order."""
         try:
             key = hashlib.blake2b(pack(verifier, what="the verifier"), digest_size=16).digest()
@@ -83,7 +80,7 @@ class ChunkGrader:
                 del self._row_s[next(iter(self._row_s))]
 
     def _singly(
-        self, verifier: Verifier, rows: Sequence[_Row], until: float, timings: list[float]
+        self, verifier: Verifier, rows: Sequence[UngradedRow], until: float, timings: list[float]
     ) -> list[GradedRow]:
         return grade_rows(
             verifier,
@@ -100,7 +97,7 @@ class ChunkGrader:
     def _by_chunk(
         self,
         verifier: Verifier,
-        rows: Sequence[_Row],
+        rows: Sequence[UngradedRow],
         until: float,
         row_s: float,
         timings: list[float],

@@ -13,7 +13,7 @@ from rewardkit.runtime._frames import Kind
 from rewardkit.runtime._link import ForkServer, WorkerDied, WorkerLink
 from rewardkit.runtime._settings import PoolSettings
 
-__all__ = ["Crew", "Slot"]
+__all__ = ["Crew", "InUse", "Slot"]
 
 _crews: "weakref.WeakSet[Crew]" = weakref.WeakSet()
 _SECOND_TRY_S = 0.05
@@ -36,6 +36,30 @@ class Slot:
         link, self.link = self.link, None
         if link is not None:
             link.close()
+
+
+class InUse:
+    """The slots that one piece of work uses now, so that all of it can be ended at once."""
+
+    def __init__(self) -> None:
+        self._slots: set[Slot] = set()
+        self.ended = False
+
+    def add(self, slot: Slot) -> None:
+        """Takes note of a slot."""
+        self._slots.add(slot)
+
+    def discard(self, slot: Slot) -> None:
+        """Forgets it."""
+        self._slots.discard(slot)
+
+    def end(self) -> None:
+        """Has the workers killed; one that is only being started is given nothing to do."""
+        self.ended = True  # first: who starts a worker looks at it afterwards
+        for slot in list(self._slots):
+            link = slot.link
+            if link is not None:
+                link.hang_up()
 
 
 class Crew:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rewardkit.runtime._crew import Crew, Slot
+from rewardkit.runtime._crew import Crew, InUse, Slot
 from rewardkit.runtime._frames import Frame, Kind
 from rewardkit.runtime._link import WorkerDied, WorkerLink, import_path
 from rewardkit.runtime._tasks import CannotTravelError, describe, pack
@@ -37,6 +37,7 @@ def run_items(
     items: Sequence[bytes],
     timeout_s: float,
     until: float = math.inf,
+    in_use: InUse | None = None,
 ) -> list[Outcome[Any]]:
     """Returns the outcomes of the first items: at least one, all unless an item ended the worker.
 
@@ -47,6 +48,7 @@ def run_items(
         items: pickled argument tuples, at least one.
         timeout_s: seconds for each item.
         until: when the last must be done, on the monotonic clock.
+        in_use: the work that this belongs to, which may have ended.
 
     Raises:
         ConfigError: the pool cannot start, or the function cannot be imported in a worker.
@@ -56,6 +58,8 @@ def run_items(
     started = time.monotonic()
     try:
         link = crew.worker(slot)
+        if in_use is not None and in_use.ended:
+            raise WorkerDied("its work was ended")
         _load(link, task, settings.start_timeout_s)
         request = pickle.dumps((task.key, items), pickle.HIGHEST_PROTOCOL)
         link.send(Kind.RUN, request, time.monotonic() + settings.start_timeout_s)

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rewardkit.runtime._crew import Slot
+from rewardkit.runtime._cancel import CALL_OFF, CalledOffError
+from rewardkit.runtime._crew import InUse
 from rewardkit.runtime._exchange import Task
 from rewardkit.runtime.outcome import Outcome
 
@@ -22,7 +23,7 @@ class Map:
 
     def __init__(
         self,
-        run: Callable[[Task, Sequence[bytes], float, float, set[Slot]], list[Outcome[Any]]],
+        run: Callable[[Task, Sequence[bytes], float, float, InUse], list[Outcome[Any]]],
         task: Task,
         items: list[bytes],
         *,
@@ -43,11 +44,22 @@ class Map:
         self._outcomes: list[Outcome[Any] | None] = [None] * len(items)
         self._done = 0
         self._seconds = 0.0
-        self._active: set[Slot] = set()
+        self._in_use = InUse()
         self._error: BaseException | None = None
 
     def outcomes(self) -> list[Outcome[Any]]:
-        """Runs to the end and returns all outcomes, or raises what a thread raised."""
+        """Runs to the end and returns all outcomes, or raises what a thread raised.
+
+        Raises:
+            CalledOffError: who asked for them has gone.
+        """
+        call_off = CALL_OFF.get()
+        if call_off is None:
+            return self._all()
+        with call_off.ends(lambda: self._stop(CalledOffError())):
+            return self._all()
+
+    def _all(self) -> list[Outcome[Any]]:
         helpers: list[threading.Thread] = []
         try:
             for _ in range(self._threads - 1):
@@ -75,10 +87,7 @@ class Map:
         with self._lock:
             self._error = self._error or error
             self._pending.clear()
-        for slot in list(self._active):
-            link = slot.link
-            if link is not None:
-                link.hang_up()
+        self._in_use.end()
 
     def _work(self) -> None:
         while chunk := self._next_chunk():
@@ -88,7 +97,7 @@ class Map:
                     [self._items[i] for i in chunk],
                     self._timeout_s,
                     self._until,
-                    self._active,
+                    self._in_use,
                 )
             except BaseException as error:
                 self._stop(error)

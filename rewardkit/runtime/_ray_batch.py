@@ -4,16 +4,16 @@ import math
 import pickle
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
+from rewardkit.runtime._cancel import CALL_OFF
 from rewardkit.runtime._ray_actor import Grader
 from rewardkit.runtime._tasks import describe
-from rewardkit.runtime.batch import GradedRow, abstention, grade_rows_here
-from rewardkit.verdict import Json, Reason
+from rewardkit.runtime.batch import GradedRow, UngradedRow, abstention, grade_rows_here
+from rewardkit.verdict import Reason
 from rewardkit.verifier import Verifier
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class RayBatch:
         actors: Actors,
         verifier: Verifier,
         packed: bytes,
-        rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]],
+        rows: Sequence[UngradedRow],
         until: float,
         row_s: float,
         retries: int,
@@ -99,11 +99,14 @@ class RayBatch:
         """Returns what became of each row, in order."""
         import ray
 
+        call_off = CALL_OFF.get()
         try:
             while len(self._results) < len(self._rows):
                 if time.monotonic() >= self._until + (_GRACE_S if self._flying else 0):
                     self._give_up()
                     break
+                if call_off is not None:
+                    call_off.check()
                 self._send()
                 if self._flying:
                     ready, _ = ray.wait(list(self._flying), timeout=_LOOK_S)
@@ -150,10 +153,8 @@ class RayBatch:
             chunk = chunk[:half]
 
     def _grade_here(self, place: int) -> tuple[list[int], bytes]:
-        row = self._rows[place]
-        self._results[place] = grade_rows_here(
-            self._verifier, [row[0]], [row[1]], [row[2]], until=self._until
-        )[0]
+        rows = [self._rows[place]]
+        self._results[place] = grade_rows_here(self._verifier, rows, self._until)[0]
         return [], b""
 
     def _fitting_chunk(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from rewardkit.completion import Completion
 from rewardkit.errors import RewardkitError
+from rewardkit.runtime._cancel import CALL_OFF
 from rewardkit.runtime._tasks import CannotTravelError, describe
 from rewardkit.runtime.outcome import Outcome, OutcomeStatus
 from rewardkit.runtime.pool import WorkerPool
@@ -17,16 +18,21 @@ from rewardkit.verifier import Verifier, check_batch
 
 __all__ = [
     "GradedRow",
+    "UngradedRow",
     "abstention",
     "grade_one",
     "grade_rows",
     "grade_rows_here",
+    "pack_row",
     "verdicts_of",
     "verify_rows",
 ]
 
 GradedRow: TypeAlias = Verdict | RewardkitError
 """What became of one row: its verdict, or the caller's mistake in it."""
+
+UngradedRow: TypeAlias = tuple[Completion, Json, Mapping[str, Any]]
+"""A completion, its reference, and the other columns of its row."""
 
 _PROBE_ROWS = 32
 
@@ -184,26 +190,23 @@ def grade_rows(
 
 
 def grade_rows_here(
-    verifier: Verifier,
-    completions: Sequence[Completion],
-    references: Sequence[Json],
-    contexts: Sequence[Mapping[str, Any]],
-    /,
-    *,
-    until: float = math.inf,
+    verifier: Verifier, rows: Sequence[UngradedRow], until: float = math.inf
 ) -> list[GradedRow]:
     """Returns what `grade_rows` does, graded in this thread; a row that has begun is not killed."""
-    check_batch(completions, references, {"contexts": contexts})
-    return [
-        _grade_here(verifier, *row)
-        if time.monotonic() < until
-        else abstention(verifier, "not begun in time", Reason.TIMEOUT)
-        for row in zip(completions, references, contexts, strict=True)
-    ]
+    call_off = CALL_OFF.get()
+    graded: list[GradedRow] = []
+    for row in rows:
+        if call_off is not None:
+            call_off.check()
+        if time.monotonic() < until:
+            graded.append(_grade_here(verifier, *row))
+        else:
+            graded.append(abstention(verifier, "not begun in time", Reason.TIMEOUT))
+    return graded
 
 
 def _grade_cheap(
-    verifier: Verifier, rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]], budget_s: float
+    verifier: Verifier, rows: Sequence[UngradedRow], budget_s: float
 ) -> list[GradedRow]:
     """Returns the verdicts of the first rows: of all of them if they are cheap."""
     results: list[GradedRow] = []
@@ -228,9 +231,9 @@ class _Spread:
     crash_retries: int
     timings: list[float] | None
 
-    def grade(self, rows: Sequence[tuple[Completion, Json, Mapping[str, Any]]]) -> list[GradedRow]:
+    def grade(self, rows: Sequence[UngradedRow]) -> list[GradedRow]:
         """Returns what became of each row."""
-        packed = {i: data for i, row in enumerate(rows) if (data := _pack_row(row)) is not None}
+        packed = {i: data for i, row in enumerate(rows) if (data := pack_row(row)) is not None}
         try:
             outcomes = self._outcomes(packed)
         except CannotTravelError:
@@ -260,7 +263,8 @@ class _Spread:
         return outcomes
 
 
-def _pack_row(row: tuple[Completion, Json, Mapping[str, Any]]) -> bytes | None:
+def pack_row(row: UngradedRow) -> bytes | None:
+    """Returns a row as it travels, or None: equal bytes are equal rows."""
     try:
         return pickle.dumps(row, pickle.HIGHEST_PROTOCOL)
     except Exception:  # a completion nested too deep, a column of live objects: graded here

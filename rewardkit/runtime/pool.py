@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from rewardkit.errors import ConfigError
-from rewardkit.runtime._crew import Crew, Slot
+from rewardkit.runtime._crew import Crew, InUse
 from rewardkit.runtime._exchange import Task, run_items
 from rewardkit.runtime._map import Map
 from rewardkit.runtime._settings import PoolSettings, PoolState
@@ -215,7 +215,7 @@ class WorkerPool:
         items: Sequence[bytes],
         timeout_s: float,
         until: float = math.inf,
-        active: set[Slot] | None = None,
+        in_use: InUse | None = None,
     ) -> list[Outcome[Any]]:
         crew = self._crew()
         slot = crew.take(until)
@@ -223,16 +223,16 @@ class WorkerPool:
             if slot is not None:
                 crew.give(slot)
             return [Outcome(OutcomeStatus.TIMEOUT, detail="not begun in time") for _ in items]
-        if active is not None:
-            active.add(slot)
+        if in_use is not None:
+            in_use.add(slot)
         try:
-            return run_items(crew, slot, task, items, timeout_s, until)
+            return run_items(crew, slot, task, items, timeout_s, until, in_use)
         except BaseException:  # interrupted in the middle: what its worker does now is of no use
             slot.drop()
             raise
         finally:
-            if active is not None:
-                active.discard(slot)
+            if in_use is not None:
+                in_use.discard(slot)
             crew.give(slot)
 
 

@@ -5,25 +5,36 @@ import math
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 from rewardkit._install import require_extra
-from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
 from rewardkit.runtime._link import import_path
 from rewardkit.runtime._ray_actor import Grader
 from rewardkit.runtime._ray_batch import RayActor, RayBatch
 from rewardkit.runtime._tasks import pack
-from rewardkit.runtime.batch import GradedRow
+from rewardkit.runtime.batch import GradedRow, UngradedRow
 from rewardkit.runtime.runner import Runner
-from rewardkit.verdict import Json
-from rewardkit.verifier import Verifier, check_batch
+from rewardkit.verifier import Verifier
 
-__all__ = ["RayRunner"]
+__all__ = ["RayRunner", "RaySettings"]
 
 _LOOK_S = 5.0
 """How often new nodes are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaySettings:
+    """The options of a `RayRunner`, which also a scoring run of many files follows."""
+
+    address: str | None
+    workers: int | None
+    cpus: float
+    row_timeout_s: float
+    memory_mb: int | None
+    retries: int
 
 
 class RayRunner(Runner):
@@ -70,12 +81,7 @@ class RayRunner(Runner):
             raise ConfigError(f"workers is at least 1, or None for one per CPU, not {workers!r}")
         if not 0 < cpus < math.inf or not 0 < row_timeout_s < math.inf or retries < 0:
             raise ConfigError("cpus and row_timeout_s are above 0, and retries is at least 0")
-        self._address = address
-        self._workers = workers
-        self._cpus = cpus
-        self._row_timeout_s = row_timeout_s
-        self._memory_mb = memory_mb
-        self._retries = retries
+        self.settings = RaySettings(address, workers, cpus, row_timeout_s, memory_mb, retries)
         self._lock = threading.Condition()
         self._forget()
 
@@ -89,25 +95,17 @@ class RayRunner(Runner):
         self._rows_by_node: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
-        with self._lock:
-            self._connect()
+        self.connect()
         return super().__enter__()
 
     @property
     def rows_by_node(self) -> dict[str, int]:
-        """How many rows each node has graded, by Ray's name of it."""
+        """How many rows each node has graded, by Ray's name of it; equal rows count once."""
         with self._lock:
             return dict(self._rows_by_node)
 
-    def grade(
-        self,
-        verifier: Verifier,
-        completions: Sequence[Completion],
-        references: Sequence[Json],
-        contexts: Sequence[Mapping[str, Any]],
-        /,
-        *,
-        until: float = math.inf,
+    def grade_rows(
+        self, verifier: Verifier, rows: Sequence[UngradedRow], until: float, /
     ) -> list[GradedRow]:
         """Returns what became of each row, in order.
 
@@ -115,18 +113,45 @@ class RayRunner(Runner):
             ConfigError: the cluster is not there, the verifier cannot travel, or the nodes cannot
                 import it.
         """
-        check_batch(completions, references, {"contexts": contexts})
         packed = pack(verifier, what=f"the verifier {verifier.name}")
+        self.connect()
         with self._lock:
-            self._connect()
+            self._grow()
             row_s = self._row_s.get(packed, 0.0)
-        rows = list(zip(completions, references, contexts, strict=True))
-        batch = RayBatch(self, verifier, packed, rows, until, row_s, self._retries)
+        batch = RayBatch(self, verifier, packed, rows, until, row_s, self.settings.retries)
         graded = batch.run()
         with self._lock:
             self._row_s[packed] = batch.row_s
             self._rows_by_node.update(batch.rows_by_node)
         return graded
+
+    def connect(self) -> None:
+        """Joins the cluster, or starts one on this machine, if that has not happened yet.
+
+        Raises:
+            ConfigError: the cluster is not there.
+        """
+        import ray
+
+        with self._lock:
+            if ray.is_initialized():
+                return
+            if self._actors:
+                raise ConfigError("Ray was shut down while a RayRunner used it: close it first")
+            options: dict[str, Any] = {"address": self.settings.address}
+            if self.settings.address is None:
+                options = {"num_cpus": self.settings.workers, "include_dashboard": False}
+            try:
+                ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                raise ConfigError(
+                    f"no Ray cluster at {self.settings.address!r}: {error}"
+                ) from error
+            self._owns_ray = True
+
+    def count_actors(self) -> int:
+        """Returns how many actors there should be: one per CPU, or as many as were asked for."""
+        return self.settings.workers or max(1, sum(_cpus_by_node().values()))
 
     def take(self, *, wait_s: float) -> RayActor | None:
         """Returns an actor that has nothing to do, or None if there is none in this time."""
@@ -172,40 +197,17 @@ class RayRunner(Runner):
             if owns:
                 ray.shutdown()
 
-    def _connect(self) -> None:
-        import ray
-
-        if not ray.is_initialized():
-            if self._actors:
-                raise ConfigError("Ray was shut down while a RayRunner used it: close it first")
-            options: dict[str, Any] = {"address": self._address}
-            if self._address is None:
-                options = {"num_cpus": self._workers, "include_dashboard": False}
-            try:
-                ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
-            except (ConnectionError, RuntimeError, ValueError) as error:
-                raise ConfigError(f"no Ray cluster at {self._address!r}: {error}") from error
-            self._owns_ray = True
-        self._grow()
-
     def _grow(self) -> None:
         """Adds actors on nodes that have more CPUs than actors; a new node may have come."""
-        import ray
-
         if time.monotonic() - self._looked < _LOOK_S:
             return
-        list_nodes: Callable[[], list[dict[str, Any]]] = ray.nodes
         self._looked = time.monotonic()
-        nodes = {
-            str(node["NodeID"]): int(node["Resources"].get("CPU", 0))
-            for node in list_nodes()
-            if node["Alive"]
-        }
-        most = self._workers or max(1, sum(nodes.values()))
+        nodes = _cpus_by_node()
+        most = self.settings.workers or max(1, sum(nodes.values()))
         for node in sorted(nodes, key=lambda one: self._placed[one]):
             while len(self._actors) < most and self._placed[node] < max(nodes[node], 1):
                 self._place(node)
-        while len(self._actors) < (self._workers or 0):
+        while len(self._actors) < (self.settings.workers or 0):
             self._place(min(nodes, key=lambda one: self._placed[one]))
 
     def _place(self, node: str) -> None:
@@ -215,14 +217,25 @@ class RayRunner(Runner):
         made: Any = (
             ray.remote(Grader)
             .options(
-                num_cpus=self._cpus,
+                num_cpus=self.settings.cpus,
                 max_restarts=-1,
-                max_task_retries=self._retries,
+                max_task_retries=self.settings.retries,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=True),
             )
-            .remote(import_path(), self._memory_mb, self._row_timeout_s, 1)
+            .remote(import_path(), self.settings.memory_mb, self.settings.row_timeout_s, 1)
         )
         self._placed[node] += 1
         actor = RayActor(made, node)
         self._actors.append(actor)
         self._idle.append(actor)
+
+
+def _cpus_by_node() -> dict[str, int]:
+    import ray
+
+    list_nodes: Callable[[], list[dict[str, Any]]] = ray.nodes
+    return {
+        str(node["NodeID"]): int(node["Resources"].get("CPU", 0))
+        for node in list_nodes()
+        if node["Alive"]
+    }

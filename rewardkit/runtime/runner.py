@@ -4,19 +4,24 @@ Whichever it is, the verdicts, their order and the deadlines are the same.
 """
 
 import math
-import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
+from rewardkit._active import ACTIVE, Active, outside_runners
 from rewardkit.completion import Completion
 from rewardkit.errors import ConfigError
 from rewardkit.runtime._chunks import ChunkGrader
 from rewardkit.runtime._settings import PoolState
-from rewardkit.runtime.batch import GradedRow, grade_rows_here, verdicts_of
+from rewardkit.runtime.batch import (
+    GradedRow,
+    UngradedRow,
+    grade_rows_here,
+    pack_row,
+    verdicts_of,
+)
 from rewardkit.runtime.pool import WorkerPool
 from rewardkit.verdict import Json, Verdict
 from rewardkit.verifier import Verifier, check_batch, row_contexts
@@ -24,16 +29,31 @@ from rewardkit.verifier import Verifier, check_batch, row_contexts
 __all__ = ["InlineRunner", "PoolRunner", "Runner", "active_runner", "run_batch", "running_on"]
 
 
-@runtime_checkable
-class Runner(Protocol):
-    """Grades rows somewhere. A class with `name` and `grade` that names this base is one.
+class Runner(ABC):
+    """Grades rows somewhere. A class with `name` and `grade_rows` that names this base is one.
 
-    Inside a `with` block every `Reward` and every scoring run of the same thread (or task) grades
-    on it; `verify_batch` does so for one verifier.
+    Inside a `with` block every `Reward`, every `verify_batch` of a verifier and every scoring run
+    of the same thread (or task) grades on it. Equal rows of a batch are graded once.
     """
 
     name: str
     """How reports call it."""
+
+    @abstractmethod
+    def grade_rows(
+        self, verifier: Verifier, rows: Sequence[UngradedRow], until: float, /
+    ) -> list[GradedRow]:
+        """Returns what became of each row, in order; `grade` calls it with rows that all differ.
+
+        Args:
+            verifier: what grades.
+            rows: completion, reference and context of each.
+            until: when all of it ends, on the clock of `time.monotonic`; a row that is not graded
+                then has no score and the reason timeout.
+
+        Raises:
+            ConfigError: the verifier cannot be used there.
+        """
 
     def grade(
         self,
@@ -52,13 +72,36 @@ class Runner(Protocol):
             completions: one per row.
             references: one per row.
             contexts: one per row, as `row_contexts` makes them.
-            until: when all of it ends, on the clock of `time.monotonic`; a row that is not graded
-                then has no score and the reason timeout.
+            until: when all of it ends, on the clock of `time.monotonic`.
 
         Raises:
-            ConfigError: the verifier cannot be used there.
+            ConfigError: a column has another length, or the verifier cannot be used there.
         """
-        ...
+        check_batch(completions, references, {"contexts": contexts})
+        rows = list(zip(completions, references, contexts, strict=True))
+        different: dict[bytes | int, UngradedRow] = {}
+        keys = [pack_row(row) or place for place, row in enumerate(rows)]  # bytes are never empty
+        for key, row in zip(keys, rows, strict=True):
+            different.setdefault(key, row)
+        with outside_runners():
+            graded = self.grade_rows(verifier, list(different.values()), until)
+        found = dict(zip(different, graded, strict=True))
+        return [found[key] for key in keys]
+
+    def verify_columns(
+        self,
+        verifier: Verifier,
+        completions: Sequence[Completion],
+        references: Sequence[Json],
+        columns: Mapping[str, Sequence[Any]],
+        /,
+        *,
+        until: float = math.inf,
+    ) -> list[Verdict]:
+        """Returns what `verify_batch` does; a column may have any name here."""
+        check_batch(completions, references, columns)
+        contexts = row_contexts(len(completions), columns)
+        return verdicts_of(self.grade(verifier, completions, references, contexts, until=until))
 
     def verify_batch(
         self,
@@ -76,16 +119,14 @@ class Runner(Protocol):
             ConfigError: a column has another length, or the verifier cannot be used there.
             InvalidReferenceError: a reference cannot be read.
         """
-        check_batch(completions, references, columns)
-        contexts = row_contexts(len(completions), columns)
-        return verdicts_of(self.grade(verifier, completions, references, contexts, until=until))
+        return self.verify_columns(verifier, completions, references, columns, until=until)
 
     def close(self) -> None:
         """Stops what the runner started. It may be used again afterwards."""
         return  # an empty body would make this method abstract for a type checker
 
     def __enter__(self) -> Self:
-        _ACTIVE.set((*_ACTIVE.get(), _Active(self)))
+        ACTIVE.set((*ACTIVE.get(), Active(self, math.inf)))
         return self
 
     def __exit__(
@@ -94,7 +135,12 @@ class Runner(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _ACTIVE.set(tuple(one for one in _ACTIVE.get() if one.runner is not self))
+        active = list(ACTIVE.get())
+        for place in reversed(range(len(active))):
+            if active[place].runner is self:
+                del active[place]
+                break
+        ACTIVE.set(tuple(active))
         self.close()
 
 
@@ -107,18 +153,11 @@ class InlineRunner(Runner):
 
     name = "inline"
 
-    def grade(
-        self,
-        verifier: Verifier,
-        completions: Sequence[Completion],
-        references: Sequence[Json],
-        contexts: Sequence[Mapping[str, Any]],
-        /,
-        *,
-        until: float = math.inf,
+    def grade_rows(
+        self, verifier: Verifier, rows: Sequence[UngradedRow], until: float, /
     ) -> list[GradedRow]:
         """Returns what became of each row, in order."""
-        return grade_rows_here(verifier, completions, references, contexts, until=until)
+        return grade_rows_here(verifier, rows, until)
 
 
 class PoolRunner(Runner):
@@ -159,19 +198,10 @@ class PoolRunner(Runner):
         """Most processes at a time."""
         return self._pool.workers
 
-    def grade(
-        self,
-        verifier: Verifier,
-        completions: Sequence[Completion],
-        references: Sequence[Json],
-        contexts: Sequence[Mapping[str, Any]],
-        /,
-        *,
-        until: float = math.inf,
+    def grade_rows(
+        self, verifier: Verifier, rows: Sequence[UngradedRow], until: float, /
     ) -> list[GradedRow]:
         """Returns what became of each row, in order."""
-        check_batch(completions, references, {"contexts": contexts})
-        rows = list(zip(completions, references, contexts, strict=True))
         return self._grader.grade(verifier, rows, until)
 
     def state(self) -> PoolState:
@@ -183,19 +213,11 @@ class PoolRunner(Runner):
         self._pool.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Active:
-    runner: Runner
-    until: float = math.inf
-
-
-_ACTIVE: ContextVar[tuple[_Active, ...]] = ContextVar("rewardkit_runners", default=())
-
-
 def active_runner() -> Runner | None:
     """Returns the runner of the innermost `with` block around the caller, if there is one."""
-    active = _ACTIVE.get()
-    return active[-1].runner if active else None
+    active = ACTIVE.get()
+    runner: Runner | None = active[-1].runner if active else None
+    return runner
 
 
 @contextmanager
@@ -206,12 +228,11 @@ def running_on(runner: Runner, *, until: float = math.inf) -> Iterator[None]:
         runner: where.
         until: on the clock of `time.monotonic`.
     """
-    before = _ACTIVE.get()
-    _ACTIVE.set((*before, _Active(runner, until)))
+    before = ACTIVE.set((*ACTIVE.get(), Active(runner, until)))
     try:
         yield
     finally:
-        _ACTIVE.set(before)
+        ACTIVE.reset(before)
 
 
 def run_batch(
@@ -226,15 +247,9 @@ def run_batch(
         ConfigError: a column has another length, or the verifier cannot be used there.
         InvalidReferenceError: a reference cannot be read.
     """
-    active = _ACTIVE.get()
+    active = ACTIVE.get()
     if not active:
         return verifier.verify_batch(completions, references, **columns)
-    runner, until = active[-1].runner, active[-1].until
-    check_batch(completions, references, columns)
-    contexts = row_contexts(len(completions), columns)
-    return verdicts_of(runner.grade(verifier, completions, references, contexts, until=until))
-
-
-def seconds_left(until: float) -> float | None:
-    """Returns the seconds up to a moment of the monotonic clock, at least 0; None for never."""
-    return None if until == math.inf else max(0.0, until - time.monotonic())
+    runner: Runner = active[-1].runner
+    until = active[-1].until
+    return runner.verify_columns(verifier, completions, references, columns, until=until)

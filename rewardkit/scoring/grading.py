@@ -1,5 +1,6 @@
 """Grades a stream of rows batch by batch; the order stays."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from rewardkit.scoring.scored import Candidate
 from rewardkit.verdict import Json, Verdict
 from rewardkit.verifier import Verifier, row_contexts
 
-__all__ = ["BatchSizer", "GradedBatch", "Outcome", "grade_batches", "make_batches"]
+__all__ = ["BatchSizer", "GradedBatch", "Outcome", "grade_batches", "grade_on", "make_batches"]
 
 Outcome: TypeAlias = Verdict | InvalidReferenceError
 """What became of one row: its verdict, or why its reference cannot be used."""
@@ -116,8 +117,11 @@ def grade_batches(
 
     def grade(candidates: list[Candidate]) -> GradedBatch:
         start = time.perf_counter()
-        work = _Work.of(candidates)
-        outcomes = _grade(verifier, work, pool) if runner is None else _run(verifier, work, runner)
+        outcomes = (
+            _grade(verifier, _Work.of(candidates), pool)
+            if runner is None
+            else grade_on(runner, verifier, candidates)
+        )
         return GradedBatch(candidates, outcomes, time.perf_counter() - start)
 
     for batch in map(grade, batches) if runner is None else _overlapped(grade, batches):
@@ -139,10 +143,18 @@ def _overlapped(
             yield begun.popleft().result()
 
 
-def _run(verifier: Verifier, work: "_Work", runner: Runner) -> list[Outcome]:
+def grade_on(
+    runner: Runner, verifier: Verifier, candidates: Sequence[Candidate], *, until: float = math.inf
+) -> list[Outcome]:
+    """Returns what became of each row, graded on a runner.
+
+    Raises:
+        ConfigError: the verifier cannot be used there.
+    """
+    work = _Work.of(candidates)
     contexts = row_contexts(len(work.completions), work.columns)
     outcomes: list[Outcome] = []
-    for row in runner.grade(verifier, work.completions, work.references, contexts):
+    for row in runner.grade(verifier, work.completions, work.references, contexts, until=until):
         if isinstance(row, RewardkitError) and not isinstance(row, InvalidReferenceError):
             raise row
         outcomes.append(row)

@@ -5,10 +5,7 @@ options. A run resumes only where all of that is the same. An output that cannot
 (Parquet, gzip) is collected in `<out>.journal.jsonl` and written at the end.
 """
 
-import contextlib
-import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +13,15 @@ from typing import Any, BinaryIO, Self
 
 from rewardkit.datasets._json import decode_object
 from rewardkit.datasets.writers import check_writable_name
-from rewardkit.errors import ConfigError, DataError
+from rewardkit.errors import DataError
+from rewardkit.scoring._manifest import (
+    check_same,
+    lock_file,
+    manifest_path,
+    read_manifest,
+    write_manifest,
+    writing,
+)
 from rewardkit.verdict import Json
 
 __all__ = ["Journal"]
@@ -48,16 +53,16 @@ class Journal:
     ) -> None:
         check_writable_name(out)
         self.out = out
-        self.manifest_path = out.with_name(f"{out.name}.run.json")
+        self.manifest_path = manifest_path(out)
         self.in_place = out.suffix.lower() in (".jsonl", ".ndjson")
         self.path = out if self.in_place else out.with_name(f"{out.name}.journal.jsonl")
         self._config = dict(config)
         self._notes = dict(notes)
-        with _writing(out):
+        with writing(out):
             self._file = self.path.open("a+b", buffering=0)
         try:
-            _lock_file(self._file, out)
-            with _writing(out):
+            lock_file(self._file, out)
+            with writing(out):
                 self._begin(overwrite=overwrite)
                 _cut_torn_line(self._file)
         except BaseException:
@@ -92,7 +97,7 @@ class Journal:
                     f"{self.out} exists, and no scoring run left it there. Choose another --out, "
                     "or replace it with --overwrite."
                 )
-            _check_same(self.out, manifest["config"], self._config)
+            check_same(self.out, manifest["config"], self._config)
             return
         # The old rows go before the new manifest comes: a kill between the two leaves no rows,
         # never old rows under a new configuration.
@@ -102,22 +107,11 @@ class Journal:
         self._write_manifest(finished=False)
 
     def _read_manifest(self) -> dict[str, Any]:
-        if not self.manifest_path.exists():
-            return {}
-        try:
-            manifest = decode_object(self.manifest_path.read_bytes(), self.manifest_path.name)
-            return {**manifest, "config": dict(manifest["config"])}  # type: ignore[call-overload]
-        except (DataError, KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                f"{self.manifest_path}: damaged ({error}), so it cannot be seen what the run was "
-                "begun with. Start anew with --overwrite."
-            ) from None
+        return read_manifest(self.manifest_path)
 
     def _write_manifest(self, *, finished: bool) -> None:
-        part = self.manifest_path.with_name(f"{self.manifest_path.name}.part")
-        manifest = {"config": self._config, "notes": self._notes, "finished": finished}
-        part.write_text(json.dumps(manifest, indent=2) + "\n")
-        os.replace(part, self.manifest_path)
+        manifest: dict[str, Json] = {"config": self._config, "notes": self._notes}
+        write_manifest(self.manifest_path, {**manifest, "finished": finished})
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields the rows that are in the journal.
@@ -141,14 +135,14 @@ class Journal:
         Raises:
             DataError: the disk is full, or the file cannot be written for another reason.
         """
-        with _writing(self.out):
+        with writing(self.out):
             view = memoryview(lines)
             while view:
                 view = view[self._file.write(view) :]
 
     def finish(self) -> None:
         """Marks the run as finished: what was only a journal is removed when this is closed."""
-        with _writing(self.out):
+        with writing(self.out):
             os.fsync(self._file.fileno())
             self._write_manifest(finished=True)
 
@@ -167,36 +161,3 @@ def _cut_torn_line(file: BinaryIO) -> None:
         at = start
     if at != end:
         file.truncate(at)
-
-
-def _check_same(out: Path, before: Mapping[str, Json], now: Mapping[str, Json]) -> None:
-    for key in (*now, *(key for key in before if key not in now)):
-        if before.get(key) != now.get(key):
-            raise ConfigError(
-                f"{out} was begun with {key} = {json.dumps(before.get(key))}, and this run has "
-                f"{json.dumps(now.get(key))}. Use the same, or another --out, or start anew with "
-                "--overwrite."
-            )
-
-
-def _lock_file(file: BinaryIO, out: Path) -> None:
-    """Takes a lock that the system drops when the process ends, however it ends."""
-    if sys.platform == "win32":
-        return
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ConfigError(f"{out}: another run is writing this file now; wait for it.") from None
-
-
-@contextlib.contextmanager
-def _writing(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DataError(
-            f"{out}: cannot be written: {error.strerror or error}. What is there stays; the same "
-            "command resumes."
-        ) from None

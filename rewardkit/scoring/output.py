@@ -1,31 +1,39 @@
 """Writes the scored file from the journal where it could not be appended to."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from rewardkit.datasets._parquet import Arrow, load_pyarrow
 from rewardkit.datasets.writers import write_rows
-from rewardkit.scoring.journal import Journal
 from rewardkit.scoring.resume import Input
 from rewardkit.scoring.scored import ScoredColumns, parquet_verdict, reward_columns
 
 __all__ = ["write_output"]
 
 
-def write_output(journal: Journal, open_input: Callable[[], Input], added: ScoredColumns) -> None:
-    """Writes the journal's rows to its output file, with the input's own values and types.
+def write_output(
+    out: Path,
+    journal: Path,
+    read_journal: Callable[[], Iterator[dict[str, Any]]],
+    open_input: Callable[[], Input],
+    added: ScoredColumns,
+) -> None:
+    """Writes the journal's rows to an output file, with the input's own values and types.
 
     The journal is JSON, which knows no times, decimals or bytes: those are taken from the input.
 
     Args:
-        journal: holds the verdicts.
+        out: the file to write.
+        journal: how errors call the journal.
+        read_journal: yields the journal's rows anew; they hold the verdicts.
         open_input: opens the input anew; it is read twice for Parquet.
         added: the columns that scoring adds.
     """
-    is_parquet = journal.out.suffix.lower() == ".parquet"
+    is_parquet = out.suffix.lower() == ".parquet"
 
     def rows() -> Iterator[dict[str, Any]]:
-        for pair in open_input().match(journal.rows(), journal.path):
+        for pair in open_input().match(read_journal(), journal):
             verdict = pair.scored[added.verdict]
             yield {
                 **pair.candidate.row.columns,
@@ -36,7 +44,7 @@ def write_output(journal: Journal, open_input: Callable[[], Input], added: Score
             }
 
     types = _known_types(open_input().source.arrow_schema(), added) if is_parquet else None
-    write_rows(journal.out, rows, schema=types)
+    write_rows(out, rows, schema=types)
 
 
 def _known_types(schema: Arrow, added: ScoredColumns) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,7 @@ from rewardkit.scoring.journal import Journal
 from rewardkit.scoring.output import write_output
 from rewardkit.scoring.resume import Input, SkippedRows, stop_at_bad_row
 from rewardkit.scoring.rewards import RewardVerifier
-from rewardkit.scoring.scored import ScoredColumns, read_scored, scored_row
+from rewardkit.scoring.scored import Candidate, ScoredColumns, read_scored, scored_row
 from rewardkit.scoring.statistics import Tally
 from rewardkit.verdict import Json
 from rewardkit.verifier import LargeBatches, Verifier
@@ -24,7 +24,7 @@ from rewardkit.verifier import LargeBatches, Verifier
 _RUNNER_ROWS = 8192
 """Most rows of a batch that many nodes share."""
 
-__all__ = ["Progress", "ScoreResult", "score_file"]
+__all__ = ["Progress", "ScoreResult", "run_settings", "score_file", "unusable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class Progress:
     """How many of them an earlier run wrote."""
     fraction: float
     """Share of the work that is done, in [0, 1]."""
+    rows_by_node: Mapping[str, int] = field(default_factory=dict)
+    """Rows that each node of a cluster has graded in this run; empty for a single file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class ScoreResult:
     """Wall time of this run's grading."""
     stopped: bool
     """True if `should_stop` ended the run."""
+    rows_by_node: Mapping[str, int] = field(default_factory=dict)
+    """As in `Progress`."""
 
     @property
     def rows_per_second(self) -> float:
@@ -112,7 +116,7 @@ def score_file(
     if source.exists() and target.exists() and source.samefile(target):
         raise ConfigError(f"{out} is the input itself; choose another --out.")
     chosen = columns or Columns()
-    settings = _settings(config, chosen, split=split, prefix=prefix, bad_rows=on_bad_row)
+    settings = run_settings(config, chosen, split=split, prefix=prefix, bad_rows=on_bad_row)
 
     def open_input() -> Input:
         return Input(source, columns=chosen, split=split, added=added, skips=on_bad_row == "skip")
@@ -126,12 +130,12 @@ def score_file(
         result = run.grade(verifier, pool, runner, on_progress, should_stop)
         if not result.stopped:
             if not journal.in_place:
-                write_output(journal, open_input, added)
+                write_output(journal.out, journal.path, journal.rows, open_input, added)
             journal.finish()
         return result
 
 
-def _settings(config: Mapping[str, Json], columns: Columns, **others: Json) -> dict[str, Json]:
+def run_settings(config: Mapping[str, Json], columns: Columns, **others: Json) -> dict[str, Json]:
     """Returns all that decides what a run writes: it resumes only where this is the same."""
     return {
         **config,
@@ -155,6 +159,14 @@ def _check_finished(
             "kind of file. Start anew with --overwrite."
         )
     return ScoreResult(tally, tally.rows, rows.skipped, 0.0, stopped=False)
+
+
+def unusable(candidate: Candidate, error: InvalidReferenceError) -> DataError:
+    """Returns what is said about a row whose reference cannot be used."""
+    return DataError(
+        f"{candidate.row.place}: the reference cannot be used: {error}. "
+        "`rewardkit lint-references` lists all such rows."
+    )
 
 
 class _Run:
@@ -210,10 +222,7 @@ class _Run:
                 lines.append(encode_line(row))
                 self._tally.add(row[self._added.verdict])
                 continue
-            bad = DataError(
-                f"{candidate.row.place}: the reference cannot be used: {outcome}. "
-                "`rewardkit lint-references` lists all such rows."
-            )
+            bad = unusable(candidate, outcome)
             if not self._skips:
                 stop = bad
                 break

@@ -175,10 +175,16 @@ def find_scored_columns(data: Mapping[str, Any], path: Path) -> ScoredColumns:
 def read_scored(path: Path | str) -> Iterator[dict[str, Any]]:
     """Yields the rows of a scored file, with the verdict as `Verdict.to_dict` gave it.
 
+    Of a folder of scored shards the files are read one after the other, by name.
+
     Raises:
         DataError: the file cannot be read, or a row was not written by `rewardkit score`.
     """
     file = Path(path)
+    if file.is_dir():
+        for shard in sorted(one for one in file.iterdir() if one.name[0] not in "._"):
+            yield from read_scored(shard)
+        return
     added: ScoredColumns | None = None
     for record in open_records(file).records(raise_bad_row):
         if added is None:

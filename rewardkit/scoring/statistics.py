@@ -39,6 +39,11 @@ class LatencyHistogram:
         self.counts[bucket] += 1
         self.longest_s = max(self.longest_s, seconds)
 
+    def merge(self, other: "LatencyHistogram") -> None:
+        """Counts what another has counted."""
+        self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
+        self.longest_s = max(self.longest_s, other.longest_s)
+
     @property
     def total(self) -> int:
         """How many latencies were counted."""
@@ -85,6 +90,13 @@ class ReasonTally:
         self.passed += score == 1.0
         self.abstained += score is None
         self.latency.add(seconds)
+
+    def merge(self, other: "ReasonTally") -> None:
+        """Counts what another has counted."""
+        self.count += other.count
+        self.passed += other.passed
+        self.abstained += other.abstained
+        self.latency.merge(other.latency)
 
 
 @dataclass(slots=True)
@@ -153,6 +165,17 @@ class Tally:
             self.totals.add(reward["total"])
             for name, value in reward["components"].items():
                 self.components.setdefault(name, ValueTally()).add(value)
+
+    def merge(self, other: "Tally") -> None:
+        """Counts what another has counted."""
+        self.rows += other.rows
+        self.passed += other.passed
+        self.abstained += other.abstained
+        self.score_sum += other.score_sum
+        self.latency.merge(other.latency)
+        for own, others in ((self.reasons, other.reasons), (self.tiers, other.tiers)):
+            for name, tally in others.items():
+                own.setdefault(name, ReasonTally()).merge(tally)
 
     @property
     def decided(self) -> int:

@@ -23,8 +23,8 @@ from tests.runtime.verifiers import Echo
 
 ray = needs("ray")
 
-ROWS = [f"word {i % 5}" for i in range(400)]
-"""What cheap rows say; the reference is the third word."""
+ROWS = [f"word {i}" for i in range(400)]
+"""What cheap rows say; the reference is the third of them."""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_every_runner_gives_the_same_verdicts_in_the_same_order(runner):
 
 def test_both_nodes_work_and_cheap_rows_share_trips(runner):
     before = runner.rows_by_node
-    rows = ["slow"] * 100 + ROWS * 5
+    rows = [f"slow {i}" for i in range(100)] + [f"word {i}" for i in range(2000)]
     assert len(runner.verify_batch(Echo(), rows, rows)) == len(rows)
     after = runner.rows_by_node
     assert len(after) == 2
@@ -154,7 +154,7 @@ def test_no_more_rows_are_read_than_are_graded(tmp_path):
 
 
 def test_a_killed_node_loses_no_verdict(cluster, runner):
-    rows = [f"row {i}" if i % 2 else "slow" for i in range(1500)]
+    rows = [f"row {i}" if i % 2 else f"slow {i}" for i in range(1500)]
     node = next(iter(cluster.worker_nodes))
     killer = threading.Timer(1.0, cluster.remove_node, [node], {"allow_graceful": False})
     killer.start()

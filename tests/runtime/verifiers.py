@@ -2,7 +2,8 @@
 
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.completion import Completion, completion_text
@@ -14,7 +15,7 @@ from tests.runtime import tasks
 
 @dataclass(frozen=True)
 class Echo(Verifier):
-    """Right if the completion is the reference; words of the completion make it misbehave."""
+    """Right if the completion is the reference; its first word may make it misbehave."""
 
     name: str = "echo"
 
@@ -22,7 +23,7 @@ class Echo(Verifier):
         text = completion_text(completion)
         if reference is None:
             raise InvalidReferenceError(f"no reference for {text!r}")
-        match text:
+        match text.partition(" ")[0]:
             case "hang":
                 tasks.hang_in_c()
             case "exit":
@@ -41,3 +42,17 @@ class Echo(Verifier):
         detail = f"hint {context['hint']}" if "hint" in context else ""
         reason = Reason.MATCH if good else Reason.MISMATCH
         return Verdict(float(good), reason, answer=text, detail=detail)
+
+
+class Loud(Echo):
+    """A verifier with a `verify_batch` of its own."""
+
+    def verify_batch(
+        self,
+        completions: Sequence[Completion],
+        references: Sequence[Json],
+        /,
+        **columns: Sequence[Any],
+    ) -> list[Verdict]:
+        verdicts = super().verify_batch(completions, references, **columns)
+        return [replace(verdict, detail="loud") for verdict in verdicts]

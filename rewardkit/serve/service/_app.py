@@ -2,7 +2,8 @@
 
 import hmac
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 from starlette.applications import Starlette
@@ -17,7 +18,7 @@ from rewardkit.errors import RewardkitError
 from rewardkit.reward import Reward
 from rewardkit.runtime import Runner
 from rewardkit.runtime._tasks import describe
-from rewardkit.serve.service._bodies import read_json, read_rows, read_timeout
+from rewardkit.serve.service._bodies import declared_bytes, read_json, read_rows, read_timeout
 from rewardkit.serve.service._jobs import Jobs, to_json, trainer_jobs
 from rewardkit.serve.service._metrics import CONTENT_TYPE, Metrics
 from rewardkit.serve.service._openapi import describe_service
@@ -26,6 +27,8 @@ from rewardkit.serve.service._work import Work
 from rewardkit.serve.service.limits import ServiceLimits
 
 __all__ = ["make_service"]
+
+_SMALL_BYTES = 2**16
 
 _Handler = Callable[[Request], Awaitable[Response]]
 
@@ -80,6 +83,7 @@ class _Service:
         self._trainers = {} if on_missing is None else trainer_jobs(reward, on_missing)
         self._components = list(reward.components)
         self.work = Work(runner, limits, self._metrics)
+        self._bytes = 0
 
     def routes(self) -> list[Route]:
         document = to_json(
@@ -142,36 +146,68 @@ class _Service:
         return Response(self._metrics.text(), headers={"content-type": CONTENT_TYPE})
 
     async def _verify(self, request: Request) -> Response:
-        body = await read_json(request, self._limits)
-        rows = read_rows(body, self._limits, ("verifier",))
-        name, verifier = self._jobs.verifier(body.get("verifier"))
-        return await self._answer(
-            lambda until: self._jobs.verify(name, verifier, rows, until), body
-        )
+        async with self._body(request) as body:
+            rows = read_rows(body, self._limits, ("verifier",))
+            name, verifier = self._jobs.verifier(body.get("verifier"))
+            return await self._answer(
+                request, lambda until: self._jobs.verify(name, verifier, rows, until), body
+            )
 
     async def _reward(self, request: Request) -> Response:
-        body = await read_json(request, self._limits)
-        rows = read_rows(body, self._limits, ("verdicts",))
-        wanted = body.get("verdicts", False)
-        if not isinstance(wanted, bool):
-            raise Problem(400, "bad_request", "verdicts is true or false")
-        return await self._answer(lambda until: self._jobs.reward(rows, with_verdicts=wanted), body)
+        async with self._body(request) as body:
+            rows = read_rows(body, self._limits, ("verdicts",))
+            wanted = body.get("verdicts", False)
+            if not isinstance(wanted, bool):
+                raise Problem(400, "bad_request", "verdicts is true or false")
+            return await self._answer(
+                request, lambda until: self._jobs.reward(rows, with_verdicts=wanted), body
+            )
 
     def _trainer(self, path: str) -> _Handler:
         job = self._trainers[path]
 
         async def handle(request: Request) -> Response:
-            body = await read_json(request, self._limits)
-            longest = max((len(v) for v in body.values() if isinstance(v, list)), default=0)
-            if longest > self._limits.max_rows:
-                most = self._limits.max_rows
-                raise Problem(413, "too_many_rows", f"a request has at most {most} completions")
-            return await self._answer(lambda until: job(body), {})
+            async with self._body(request) as body:
+                longest = max((len(v) for v in body.values() if isinstance(v, list)), default=0)
+                if longest > self._limits.max_rows:
+                    most = self._limits.max_rows
+                    raise Problem(413, "too_many_rows", f"a request has at most {most} completions")
+                return await self._answer(request, lambda until: job(body), {})
 
         return handle
 
-    async def _answer(self, job: Callable[[float], bytes], body: dict[str, Any]) -> Response:
-        data = await self.work.run(job, read_timeout(body, self._limits))
+    @asynccontextmanager
+    async def _body(self, request: Request) -> AsyncIterator[dict[str, Any]]:
+        """Reads a body, and counts its bytes among those of all requests for as long as it lives.
+
+        Raises:
+            Problem: it cannot be read, or there is no room for it.
+        """
+        size = declared_bytes(request)
+        if size > _SMALL_BYTES:  # it need not be sent to be turned away
+            self.work.check_room()
+        taken = 0
+
+        def take(count: int) -> None:
+            nonlocal taken
+            taken += count
+            self._bytes += count
+            if self._bytes > self._limits.max_total_bytes:
+                raise self.work.busy("too many bytes at a time")
+
+        try:
+            yield await read_json(request, self._limits, take)
+        finally:
+            self._bytes -= taken
+
+    async def _answer(
+        self, request: Request, job: Callable[[float], bytes], body: dict[str, Any]
+    ) -> Response:
+        async def gone() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+
+        data = await self.work.run(job, read_timeout(body, self._limits), gone)
         return Response(data, media_type="application/json")
 
 

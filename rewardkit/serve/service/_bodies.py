@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from starlette.requests import ClientDisconnect, Request
@@ -13,11 +14,18 @@ from rewardkit.serve.service.limits import ServiceLimits
 _DISCARDED = 4
 """Times the largest body: what is read of a larger one before the connection ends."""
 
-__all__ = ["Rows", "read_json", "read_rows", "read_timeout"]
+__all__ = ["Rows", "declared_bytes", "read_json", "read_rows", "read_timeout"]
 
 
-async def read_json(request: Request, limits: ServiceLimits) -> dict[str, Any]:
+async def read_json(
+    request: Request, limits: ServiceLimits, take: Callable[[int], None]
+) -> dict[str, Any]:
     """Returns the object that a request's body holds.
+
+    Args:
+        request: whose body is read.
+        limits: of the service.
+        take: told of bytes that are kept; raises where there is no room for them.
 
     Raises:
         Problem: it is too large, too slow, too deep, or no JSON object.
@@ -25,8 +33,10 @@ async def read_json(request: Request, limits: ServiceLimits) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Problem(415, "media_type", "send the body as application/json")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Problem(415, "encoding", "send the body as it is, without Content-Encoding")
     try:
-        data = await asyncio.wait_for(_receive(request, limits), limits.body_timeout_s)
+        data = await asyncio.wait_for(_receive(request, limits, take), limits.body_timeout_s)
     except TimeoutError:
         headers = {"Connection": "close"}
         raise Problem(408, "slow_body", "the body did not come in time", headers) from None
@@ -35,20 +45,24 @@ async def read_json(request: Request, limits: ServiceLimits) -> dict[str, Any]:
     return _parse(bytes(data), limits)
 
 
-def _declared_bytes(request: Request) -> int:
+def declared_bytes(request: Request) -> int:
+    """Returns how long a body says it is; 0 if it does not say."""
     text = request.headers.get("content-length", "0")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-async def _receive(request: Request, limits: ServiceLimits) -> bytearray:
+async def _receive(
+    request: Request, limits: ServiceLimits, take: Callable[[int], None]
+) -> bytearray:
     data = bytearray()
     size = 0
     most = limits.max_body_bytes
-    if _declared_bytes(request) > _DISCARDED * most:
+    if declared_bytes(request) > _DISCARDED * most:
         _refuse_size(most)
     async for chunk in request.stream():
         size += len(chunk)
         if size <= most:
+            take(len(chunk))
             data += chunk
         else:
             # A caller reads no answer while it sends, so a little more is taken and thrown away.
@@ -71,7 +85,12 @@ def _refuse_size(most: int) -> NoReturn:
 
 def _parse(data: bytes, limits: ServiceLimits) -> dict[str, Any]:
     try:
-        body = json.loads(data, parse_constant=_refuse_constant)
+        body = json.loads(
+            data,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_once,
+        )
     except RecursionError:
         raise Problem(400, "too_deep", "the body is nested too deep") from None
     except ValueError as error:
@@ -93,6 +112,20 @@ def _parse(data: bytes, limits: ServiceLimits) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
 
 
 def read_timeout(body: Mapping[str, Any], limits: ServiceLimits) -> float:

@@ -15,6 +15,9 @@ from rewardkit.serve.service.limits import ServiceLimits
 
 __all__ = ["listen", "serve"]
 
+_LEAST_TAKEN = 2**16
+"""Bytes of an answer that a caller must take between two looks."""
+
 
 def listen(host: str, port: int, *, token: str | None) -> socket.socket:
     """Returns a listening socket.
@@ -60,7 +63,7 @@ def serve(app: Starlette, listener: socket.socket, *, limits: ServiceLimits) -> 
     """
     config = uvicorn.Config(
         app,
-        http=_guarded(limits.head_timeout_s),
+        http=_guarded(limits.head_timeout_s, limits.send_timeout_s),
         ws="none",
         lifespan="off",
         log_level="warning",
@@ -86,11 +89,38 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _guarded(head_timeout_s: float) -> type[asyncio.Protocol]:
-    """Returns uvicorn's protocol, with an end to connections that never finish a head."""
+def _guarded(head_timeout_s: float, send_timeout_s: float) -> type[asyncio.Protocol]:
+    """Returns uvicorn's protocol, with an end to connections that never finish a head.
+
+    And to those that never take their answer.
+    """
 
     class Guarded(H11Protocol):
         _head_timer: asyncio.TimerHandle | None = None
+        _send_timer: asyncio.TimerHandle | None = None
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._watch_send()
+
+        def resume_writing(self) -> None:
+            self._unwatch_send()
+            super().resume_writing()
+
+        def _watch_send(self) -> None:
+            left = self.transport.get_write_buffer_size()
+            self._send_timer = self.loop.call_later(send_timeout_s, self._check_send, left)
+
+        def _check_send(self, before: int) -> None:
+            if self.transport.get_write_buffer_size() > before - _LEAST_TAKEN:
+                self.transport.abort()
+            else:
+                self._watch_send()
+
+        def _unwatch_send(self) -> None:
+            if self._send_timer is not None:
+                self._send_timer.cancel()
+                self._send_timer = None
 
         def connection_made(self, transport: Any) -> None:  # noqa: ANN401 # as asyncio types it
             super().connection_made(transport)
@@ -105,6 +135,7 @@ def _guarded(head_timeout_s: float) -> type[asyncio.Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._unwatch_head()
+            self._unwatch_send()
             super().connection_lost(exc)
 
         def _idle(self) -> bool:

@@ -3,12 +3,14 @@
 import asyncio
 import contextvars
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rewardkit.runtime import Runner, running_on
+from rewardkit.runtime._cancel import CALL_OFF, CallOff
 from rewardkit.serve.service._metrics import Metrics
 from rewardkit.serve.service._problems import Problem
 from rewardkit.serve.service.limits import ServiceLimits
@@ -35,56 +37,85 @@ class Work:
         self._limits = limits
         self._metrics = metrics
         self._threads = ThreadPoolExecutor(limits.running, "rewardkit-request")
+        self._lock = threading.Lock()
         self._waiting = 0
         self._running = 0
         self._usual_s = 0.1
 
-    async def run(self, job: Callable[[float], T], timeout_s: float) -> T:
+    async def run(
+        self, job: Callable[[float], T], timeout_s: float, gone: Callable[[], Awaitable[object]]
+    ) -> T:
         """Returns what a job returns, which is given its deadline on the monotonic clock.
 
+        Args:
+            job: run in a thread.
+            timeout_s: seconds for all of it, waiting included.
+            gone: returns when the caller has gone; then what runs is killed.
+
         Raises:
-            Problem: too many requests are here (429), or the job is far past its deadline (504).
+            Problem: too many requests are here (429), the job is far past its deadline (504), or
+                nobody waits for it any more.
         """
-        if self._waiting + self._running >= self._limits.max_requests:
-            raise Problem(
-                429,
-                "busy",
-                "too many requests at a time: send it again after the seconds of Retry-After",
-                {"Retry-After": str(self._wait_s())},
-            )
-        until = time.monotonic() + timeout_s
+        self.check_room()
+        until, call_off = time.monotonic() + timeout_s, CallOff()
         self._count(waiting=1)
         context = contextvars.copy_context()
         future = asyncio.get_running_loop().run_in_executor(
-            self._threads, context.run, self._job, job, until, asyncio.get_running_loop()
+            self._threads, context.run, self._job, job, until, call_off
         )
+        future.add_done_callback(_look_away)
+        leaving = asyncio.ensure_future(gone())
+        both: set[asyncio.Future[Any]] = {future, leaving}
         try:
-            return await asyncio.wait_for(asyncio.shield(future), timeout_s + _GRACE_S)
-        except TimeoutError:
-            future.add_done_callback(lambda late: late.exception())
-            raise Problem(504, "timeout", "a part of the reward did not end in time") from None
+            await asyncio.wait(
+                both, timeout=timeout_s + _GRACE_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            if future.done():
+                return future.result()
+            if leaving.done():
+                raise Problem(499, "gone", "the caller has gone")
+            raise Problem(504, "timeout", "a part of the reward did not end in time")
+        finally:
+            leaving.cancel()
+            if not future.done():
+                call_off.call()
 
-    def _job(self, job: Callable[[float], T], until: float, loop: asyncio.AbstractEventLoop) -> T:
+    def check_room(self) -> None:
+        """Checks that one more request may come.
+
+        Raises:
+            Problem: too many requests are here (429).
+        """
+        if self._waiting + self._running >= self._limits.max_requests:
+            raise self.busy("too many requests at a time")
+
+    def busy(self, what: str) -> Problem:
+        """Returns the answer to a request that comes again later."""
+        return Problem(
+            429,
+            "busy",
+            f"{what}: send it again after the seconds of Retry-After",
+            {"Retry-After": str(self._wait_s())},
+        )
+
+    def _job(self, job: Callable[[float], T], until: float, call_off: CallOff) -> T:
         started = time.monotonic()
-        loop.call_soon_threadsafe(self._begun)
+        self._count(waiting=-1, running=1)
+        CALL_OFF.set(call_off)
         try:
+            call_off.check()
             with running_on(self._runner, until=until):
                 return job(until)
         finally:
-            loop.call_soon_threadsafe(self._ended, time.monotonic() - started)
-
-    def _begun(self) -> None:
-        self._count(waiting=-1, running=1)
-
-    def _ended(self, seconds: float) -> None:
-        self._usual_s += 0.1 * (seconds - self._usual_s)
-        self._count(running=-1)
+            self._usual_s += 0.1 * (time.monotonic() - started - self._usual_s)
+            self._count(running=-1)
 
     def _count(self, *, waiting: int = 0, running: int = 0) -> None:
-        self._waiting += waiting
-        self._running += running
-        self._metrics.waiting.set(self._waiting)
-        self._metrics.running.set(self._running)
+        with self._lock:
+            self._waiting += waiting
+            self._running += running
+            self._metrics.waiting.set(self._waiting)
+            self._metrics.running.set(self._running)
 
     def _wait_s(self) -> int:
         ahead = self._usual_s * self._waiting / self._limits.running
@@ -93,3 +124,9 @@ class Work:
     def close(self) -> None:
         """Lets no further job begin."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _look_away(future: "asyncio.Future[T]") -> None:
+    """Takes note of an error that nobody waits for, so that it is not logged as forgotten."""
+    if not future.cancelled():
+        future.exception()

@@ -18,6 +18,8 @@ class ServiceLimits:
 
     max_body_bytes: int = 16 * 2**20
     """Of a request's body; a larger one is answered 413."""
+    max_total_bytes: int = 128 * 2**20
+    """Of the bodies of all requests together; beyond it a further one is answered 429."""
     max_rows: int = 4096
     """Completions in a request; more are answered 413."""
     max_depth: int = 32
@@ -32,6 +34,8 @@ class ServiceLimits:
     """Seconds in which a connection must have sent the head of its request."""
     body_timeout_s: float = 30.0
     """Seconds in which it must have sent the body."""
+    send_timeout_s: float = 30.0
+    """Seconds in which a caller must take the next 64 KiB of a large answer."""
     max_connections: int = 512
     """Open connections; a request on a further one is answered 503."""
     drain_s: float = 60.0

@@ -9,62 +9,25 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rewardkit.verdict import Json
 from rewardkit.verifiers.judge.cache import CachedReply, ReplyCache, cache_key
-from rewardkit.verifiers.judge.endpoint import Endpoint, RequestError
+from rewardkit.verifiers.judge.endpoint import RequestError
 from rewardkit.verifiers.judge.limits import Breaker, Deadline, RateLimit, Slots
+from rewardkit.verifiers.judge.options import ClientSettings
 from rewardkit.verifiers.judge.parsing import Reply, Trouble, parse_reply
 from rewardkit.verifiers.judge.prompts import PLACEHOLDER, build_prompt, draw_nonce
 from rewardkit.verifiers.judge.query import Answers, Query, answer_schema
-from rewardkit.verifiers.judge.settings import check_range
 from rewardkit.verifiers.judge.usage import Usage
 
 if TYPE_CHECKING:
     import httpx
     from tenacity import RetryCallState
 
-__all__ = ["Asked", "ClientSettings", "JudgeClient"]
+__all__ = ["Asked", "JudgeClient"]
 
 _LONGEST_WAIT_S = 8.0
-
-
-@dataclass(frozen=True, slots=True)
-class ClientSettings:
-    """How a judge is asked.
-
-    Raises:
-        ConfigError: a number is outside its range.
-    """
-
-    endpoint: Endpoint
-    structured: Literal["auto", "schema", "off"]
-    reasoning: bool
-    sampling: Mapping[str, Json]
-    """Fields of the request besides model, messages and format: temperature, max_tokens, …"""
-    timeout_s: float
-    """Seconds for all that one verdict asks."""
-    request_timeout_s: float
-    """Seconds for one request."""
-    max_attempts: int
-    backoff_s: float
-    """Seconds before the first retry; twice as long before each further one, up to 8."""
-    concurrency: int
-    max_per_second: float | None
-    breaker_failures: int
-    breaker_pause_s: float
-    cache: str | Path | None
-    proxy: str | None
-
-    def __post_init__(self) -> None:
-        for name in ("timeout_s", "request_timeout_s", "backoff_s", "breaker_pause_s"):
-            check_range(name, getattr(self, name), above=0)
-        for name in ("max_attempts", "concurrency", "breaker_failures"):
-            check_range(name, getattr(self, name), at_least=1)
-        if self.max_per_second is not None:
-            check_range("max_per_second", self.max_per_second, above=0)
 
 
 @dataclass(frozen=True, slots=True)

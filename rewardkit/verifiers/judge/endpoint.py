@@ -168,13 +168,15 @@ def read_reply(raw: bytes) -> Reply:
     """
     try:
         body: Any = json.loads(raw)
-        choice = body["choices"][0]
+        choice, *others = body["choices"]
         message = choice["message"]
         content = message.get("content")
         refusal = message.get("refusal")
         finish = choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise RequestError("malformed", "no chat completion in the body", transient=True) from None
+    if others:
+        raise RequestError("malformed", "several choices: which one counts?", transient=False)
     usage = body.get("usage")
     return Reply(
         text=_content(content),
@@ -194,7 +196,7 @@ def _content(content: object) -> str:
 
 def _count(usage: object, name: str) -> int:
     value = usage.get(name) if isinstance(usage, Mapping) else None
-    return value if isinstance(value, int) and 0 <= value < 10**12 else 0
+    return value if type(value) is int and 0 <= value < 10**12 else 0
 
 
 def _error_text(raw: bytes) -> str:

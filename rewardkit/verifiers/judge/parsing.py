@@ -20,6 +20,9 @@ PARSER_VERSION = 1
 
 _MAX_CHARS = 200_000
 _LINE = re.compile(r"[ \t>*_#`]*VERDICT-(?P<nonce>\w+)[ \t]*(?P<item>\w*)[ \t*_]*:(?P<value>.*)")
+_FILTERED = ("content_filter", "safety", "refusal", "recitation")
+_CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "error", "abort", "cancelled")
+"""What servers call it when a reply did not end by itself; `10` that is cut reads `1`."""
 _MARKS = " \t*_`\"'.。"
 
 
@@ -65,12 +68,13 @@ def parse_reply(reply: Reply, query: Query, nonce: str) -> Answers | Trouble:
     >>> parse_reply(Reply("VERDICT-ab: YES or NO"), query, "ab")
     <Trouble.TWO_VERDICTS: 'two_verdicts'>
     """
-    if reply.refusal or reply.finish == "content_filter":
+    finish = reply.finish.lower()
+    if reply.refusal or finish in _FILTERED:
         return Trouble.REFUSED
-    if not reply.text.strip():
-        return Trouble.CUT if reply.finish == "length" else Trouble.EMPTY
-    if reply.finish == "length":
+    if finish in _CUT:
         return Trouble.CUT
+    if not reply.text.strip():
+        return Trouble.EMPTY
     if len(reply.text) > _MAX_CHARS:
         return Trouble.TOO_LONG
     start, closed = split_reasoning(reply.text)

@@ -1,5 +1,6 @@
 """What a row is judged against, and the job that it makes."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +15,7 @@ __all__ = ["Job", "JudgeReference", "Subgoal", "read_job", "read_reference"]
 _KEYS = ("answer", "choices", "criteria", "guideline", "question", "rival", "subgoals", "wrong")
 _QUESTION_COLUMNS = ("question", "problem", "prompt")
 _MAX_QUESTION = 20_000
+_CHOICE = re.compile(r"[^\W_](?:[\w .-]{0,30}\w)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,14 @@ def _choices(value: object) -> dict[str, str]:
     if not value:
         return {}
     if isinstance(value, Mapping):
+        for key in map(str, value):
+            # A key becomes an allowed answer, which stands among the instructions.
+            if not _CHOICE.fullmatch(key) or key.upper() == "NONE":
+                raise InvalidReferenceError(
+                    f"a key of 'choices' is a letter or a short word other than NONE, not {key!r}"
+                )
+        if len({str(key).upper() for key in value}) < len(value):
+            raise InvalidReferenceError("two keys of 'choices' differ only in case, or not at all")
         return {str(key): _text("choices", one) for key, one in value.items()}
     if isinstance(value, list | tuple) and len(value) <= 26:
         return {chr(65 + i): _text("choices", one) for i, one in enumerate(value)}

@@ -2,40 +2,27 @@
 
 import asyncio
 import os
-import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from rewardkit._install import require_extra
 from rewardkit.completion import Completion
-from rewardkit.errors import ConfigError
-from rewardkit.verdict import Json, Reason, Verdict
+from rewardkit.verdict import Json, Verdict
 from rewardkit.verifier import Verifier, check_batch, row_contexts
 from rewardkit.verifiers.judge._loop import LoopThread
 from rewardkit.verifiers.judge._secret import Secret
-from rewardkit.verifiers.judge.canaries import CANARIES, CanaryWatch, canary_job
-from rewardkit.verifiers.judge.client import ClientSettings, JudgeClient
-from rewardkit.verifiers.judge.endpoint import Endpoint, check_url
-from rewardkit.verifiers.judge.progress import progress_bar
+from rewardkit.verifiers.judge.canaries import CANARIES
+from rewardkit.verifiers.judge.judging import Judging
+from rewardkit.verifiers.judge.options import JudgeOptions
 from rewardkit.verifiers.judge.reference import Job, read_job, read_reference
-from rewardkit.verifiers.judge.row import before_asking, judge_row, settled_verdict
-from rewardkit.verifiers.judge.settings import (
-    ModeName,
-    RubricOption,
-    SkillsOption,
-    check_choice,
-    check_prices,
-    check_range,
-    make_mode,
-)
-from rewardkit.verifiers.judge.usage import Usage
-from rewardkit.verifiers.judge.votes import Vote, check_vote, count_votes
+from rewardkit.verifiers.judge.settings import ModeName, RubricOption, SkillsOption
+from rewardkit.verifiers.judge.votes import Vote
 
 __all__ = ["JudgeVerifier"]
 
+_A = TypeVar("_A")
 _T = TypeVar("_T")
 
 
@@ -134,67 +121,24 @@ class JudgeVerifier(Verifier):
         proxy: str | None = None,
         progress: bool = False,
     ) -> None:
+        given = dict(locals())
         require_extra("judge")
-        self.mode = make_mode(
-            mode,
-            rubric=rubric,
-            scale=scale,
-            skills=skills,
-            both_orders=both_orders,
-            apart=apart,
-            disagreement=disagreement,
-        )
-        check_choice("structured", structured, ("auto", "schema", "off"))
-        check_choice("on_alarm", on_alarm, ("warn", "abstain"))
-        check_range("temperature", temperature)
-        check_range("max_tokens", max_tokens, at_least=1)
-        check_range("max_chars", max_chars, at_least=1)
-        if isinstance(panel, str):
-            raise ConfigError("panel is a list of model names")
-        self.models = (model, *panel)
-        check_vote(vote, veto, len(self.models))
-        self.vote: Vote = vote
-        self.veto = veto
-        self.needs_answer = needs_answer
-        self.max_chars = int(max_chars)
-        self.on_alarm = on_alarm
-        # A partial score counts as accepted where the mode gives such.
-        self.accept_at = 1.0 if mode in ("equivalence", "contrastive") else 0.5
-        self.batch_rows = 2 * int(concurrency)
-        self.progress = progress
-        sampling: dict[str, Json] = {"temperature": temperature, "max_tokens": max_tokens}
-        sampling |= {} if seed is None else {"seed": seed}
-        self.client_settings = ClientSettings(
-            endpoint=Endpoint(check_url(base_url), Secret(api_key, api_key_env)),
-            structured=structured,
-            reasoning=reasoning,
-            sampling=sampling | dict(extra_body or {}),
-            timeout_s=timeout_s,
-            request_timeout_s=request_timeout_s,
-            max_attempts=max_attempts,
-            backoff_s=backoff_s,
-            concurrency=concurrency,
-            max_per_second=max_per_second,
-            breaker_failures=breaker_failures,
-            breaker_pause_s=breaker_pause_s,
-            cache=cache,
-            proxy=None if proxy is None else check_url(proxy),
-        )
-        self._prices = check_prices(price_per_million)
-        self._canary_options = (canary_rate, canary_max_fpr, tuple(canaries))
+        del given["self"]
+        secret = Secret(given.pop("api_key"), given.pop("api_key_env"))
+        self.options = JudgeOptions(secret=secret, **given)
+        self.mode = self.options.make_mode()
+        self.batch_rows = self.options.rows_at_once
         self._reset()
 
     def _reset(self) -> None:
         """Makes what does not travel: counters, and the loop with its client."""
         self._pid = os.getpid()
-        self._usage = Usage(self._prices)
-        self._watch = CanaryWatch(*self._canary_options)
+        self._work = Judging(self.options, self.mode)
         self._loop = LoopThread()
-        self._client: JudgeClient | None = None
         self._inherited: list[object] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_pid", "_usage", "_watch", "_loop", "_client", "_inherited")
+        made = ("_pid", "_work", "_loop", "_inherited")
         return {key: value for key, value in self.__dict__.items() if key not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -202,7 +146,7 @@ class JudgeVerifier(Verifier):
         self._reset()
 
     def __repr__(self) -> str:
-        return f"JudgeVerifier(models={self.models!r}, mode={type(self.mode).__name__})"
+        return f"JudgeVerifier(models={self.options.models!r}, mode={type(self.mode).__name__})"
 
     def verify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
         """Returns the verdict on one completion.
@@ -218,12 +162,12 @@ class JudgeVerifier(Verifier):
             InvalidReferenceError: it lacks what the mode needs, or cannot be read.
             ConfigError: the cache cannot be used.
         """
-        return self._wait(self._judge(self._read(completion, reference, context)))
+        return self._wait(Judging.judge, self._read(completion, reference, context))
 
     async def averify(self, completion: Completion, reference: Json, /, **context: Any) -> Verdict:
         """Returns the verdict on one completion; thousands may be awaited side by side."""
         job = self._read(completion, reference, context)
-        return await asyncio.wrap_future(self._submit(self._judge(job)))
+        return await asyncio.wrap_future(self._submit(Judging.judge, job))
 
     def verify_batch(
         self,
@@ -241,7 +185,7 @@ class JudgeVerifier(Verifier):
         check_batch(completions, references, columns)
         contexts = row_contexts(len(completions), columns)
         rows = zip(completions, references, contexts, strict=True)
-        return self._wait(self._all([self._read(*row) for row in rows]))
+        return self._wait(Judging.judge_all, [self._read(*row) for row in rows])
 
     def check_reference(self, reference: Json, /) -> list[str]:
         """Returns no warnings.
@@ -254,20 +198,13 @@ class JudgeVerifier(Verifier):
 
     def metrics(self) -> dict[str, Json]:
         """Returns what was spent, how the canaries fared, and the state of the breaker."""
-        breaker = None if self._client is None else self._client.breaker
-        return {
-            "usage": self._usage.to_json(),
-            "canaries": self._watch.to_json(),
-            "breaker": None if breaker is None else breaker.state,
-            "breaker_opened": 0 if breaker is None else breaker.opened,
-        }
+        return self._work.metrics()
 
     def close(self) -> None:
         """Closes connections and cache, and ends the thread. It may be used again."""
-        client, self._client = self._client, None
         if self._pid != os.getpid():
-            self._client = client  # the parent's
-            return
+            return  # what there is is the parent's
+        client, self._work.client = self._work.client, None
         if client is not None and self._loop.is_alive:
             self._loop.submit(client.close()).result()
         self._loop.close()
@@ -278,73 +215,21 @@ class JudgeVerifier(Verifier):
         self.mode.check(read)
         return read_job(completion, read, context)
 
-    def _submit(self, work: Coroutine[Any, Any, _T]) -> "Future[_T]":
+    def _submit(
+        self, ask: Callable[[Judging, _A], Coroutine[Any, Any, _T]], what: _A
+    ) -> Future[_T]:
         if self._pid != os.getpid():
             # A fork: the thread is not here, and connections and cache are the parent's to use and
             # to close, so they are kept and left alone.
-            inherited: list[object] = [self._client, self._loop]
+            inherited: list[object] = [self._work, self._loop]
             self._reset()
             self._inherited = inherited
-        return self._loop.submit(work)
+        return self._loop.submit(ask(self._work, what))
 
-    def _wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        future = self._submit(work)
+    def _wait(self, ask: Callable[[Judging, _A], Coroutine[Any, Any, _T]], what: _A) -> _T:
+        future = self._submit(ask, what)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
-
-    async def _all(self, jobs: Sequence[Job]) -> list[Verdict]:
-        """Judges rows, somewhat more than there are slots at a time, and keeps their order."""
-        verdicts: list[Verdict | None] = [None] * len(jobs)
-        queue = iter(enumerate(jobs))
-        with progress_bar(len(jobs), shown=self.progress) as advance:
-
-            async def take() -> None:
-                for index, job in queue:
-                    verdicts[index] = await self._judge(job)
-                    advance()
-
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.batch_rows, len(jobs))):
-                    group.create_task(take())
-        return [verdict for verdict in verdicts if verdict is not None]
-
-    async def _judge(self, job: Job) -> Verdict:
-        started = time.perf_counter()
-        self._usage.add("verdicts")
-        verdict = before_asking(
-            job, self.mode, max_chars=self.max_chars, needs_answer=self.needs_answer
-        )
-        if verdict is not None:
-            self._usage.add("gated")
-            return replace(verdict, seconds=time.perf_counter() - started)
-        turn = self._watch.next_turn()
-        work = [self._panel(job)]
-        if turn is not None:
-            work.append(self._panel(canary_job(job, self._watch.text(turn, job))))
-        verdict, *canary = await asyncio.gather(*work)
-        if canary:
-            self._watch.record(canary[0].score, accept_at=self.accept_at)
-        if self._watch.alarm and self.on_alarm == "abstain" and (verdict.score or 0.0) > 0:
-            detail = "judge: it accepts known-wrong responses, so its yes is no verdict"
-            verdict = replace(verdict, score=None, reason=Reason.UNPROVED, detail=detail)
-        self._usage.add("abstentions", int(verdict.abstained))
-        return replace(verdict, seconds=time.perf_counter() - started)
-
-    async def _panel(self, job: Job) -> Verdict:
-        """Returns the verdict of all models."""
-        if self._client is None:
-            self._client = JudgeClient(self.client_settings, self._usage)
-        client, timeout_s = self._client, self.client_settings.timeout_s
-        verdicts = await asyncio.gather(
-            *(judge_row(client, self.mode, job, one, timeout_s=timeout_s) for one in self.models)
-        )
-        if len(verdicts) == 1:
-            return verdicts[0]
-        settled = count_votes([one.score for one in verdicts], self.vote, veto=self.veto)
-        members: list[Json] = [
-            {"score": one.score, "reason": one.reason.value, **one.evidence} for one in verdicts
-        ]
-        return settled_verdict(settled, job, {"tier": "judge", "panel": members})

@@ -65,7 +65,7 @@ def test_killed_workers_lose_no_verdict():
         killer.start()
         with RewardClient(service.url, rows=25) as client:
             names = [f"row {i}" for i in range(200)]
-            rows = [name for name in names for name in (name, "slow")]
+            rows = [row for name in names for row in (name, f"slow {name}")]
             verdicts = client.verify_batch(rows, rows)
         done.set()
         killer.join()
@@ -85,7 +85,7 @@ def test_a_killed_service_leaves_nothing_behind_and_its_client_waits_for_the_nex
         assert len(below) >= 2
         client = RewardClient(first.url, rows=3, retries=40, backoff_s=0.1)
         with client, ThreadPoolExecutor(1) as threads:
-            batch = [*rows, *["slow"] * 200]
+            batch = [*rows, *(f"slow {i}" for i in range(200))]
             answer = threads.submit(client.verify_batch, batch, batch)
             time.sleep(0.3)
             os.kill(first.process.pid, signal.SIGKILL)
@@ -112,7 +112,7 @@ def test_a_client_whose_service_is_gone_abstains_and_says_so():
 
 def test_sigterm_lets_running_requests_end():
     with running() as service, ThreadPoolExecutor(1) as threads:
-        held = threads.submit(service.verify, *["slow"] * 100)
+        held = threads.submit(service.verify, *(f"slow {i}" for i in range(100)))
         wait_until(lambda: "requests_running 1.0" in service.ask("/metrics")[2])
         below = [*children(service.process.pid), *service.workers()]
         service.process.send_signal(signal.SIGTERM)

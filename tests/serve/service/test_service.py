@@ -1,6 +1,7 @@
 """The reward service, asked over HTTP as trainers do."""
 
 import contextlib
+import gzip
 import http.client
 import json
 import socket
@@ -109,6 +110,9 @@ BAD = {
     "nothing": (b"", 400),
     "NaN": (b'{"completion": "a", "reference": NaN}', 400),
     "a number of many digits": (b'{"completion": "a", "reference": %s}' % (b"9" * 9999), 400),
+    "a number beyond all": (b'{"completion": "a", "reference": 1e400}', 400),
+    "a key twice": (b'{"completion": "a", "reference": "a", "reference": "b"}', 400),
+    "a key twice further in": (b'{"completion": [{"role": "a", "role": "b"}]}', 400),
     "deeper than allowed": (DEEP, 400),
     "deeper than Python can": (b"[" * 99_000, 400),
     "an unknown field": (b'{"completion": "a", "reference": "a", "refrence": "a"}', 400),
@@ -148,6 +152,13 @@ def test_a_bad_request_is_answered_with_what_is_wrong(service, path, name):
 def test_only_json_is_read(service):
     status, _, told = service.ask("/verify", b"completion=a", Content_Type="text/plain")
     assert (status, told["error"]["type"]) == (415, "media_type")
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "gzip, identity"])
+def test_a_packed_body_is_refused(service, coding):
+    body = gzip.compress(b'{"completion": "right", "reference": "right"}')
+    status, _, told = service.ask("/verify", body, Content_Encoding=coding)
+    assert (status, told["error"]["type"]) == (415, "encoding")
 
 
 @pytest.mark.parametrize("size", [250_000, 5_000_000])

@@ -16,7 +16,11 @@ ROOT = Path(__file__).resolve().parents[3]
 INJECTIONS = [
     json.loads(line) for line in (ROOT / "fixtures/judge_injections.jsonl").read_text().splitlines()
 ]
-_TURN = re.compile(r"<\||\|>|<｜|\[/?INST\]|</?(?:s|think|(?:start|end)_of_turn)>|```")
+_TURN = re.compile(
+    r"[<＜][|｜]|[|｜][>＞]|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|ARGS|gMASK)\]|```|"
+    r"</?(?:s|sop|eoh|think|tool_response|reserved_\d+|(?:start|end)_of_turn)>|"
+    "[\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
 
 
 def prompt_of(text, **options):
@@ -89,6 +93,8 @@ def test_neutralising_is_complete_and_changes_nothing_twice(text):
 
 def test_ordinary_text_is_left_as_it_is():
     for text in ("a < b and c > d", "x[0] <= y", "`code` and ``more``", "<b>bold</b> |x|"):
+        assert neutralise(text) == text
+    for text in ("👩\u200d🔬 ❤️", "می\u200cخواهم", "f[i] ⟨x|y⟩", "<answer>4</answer>", "1 < s"):
         assert neutralise(text) == text
 
 

@@ -171,7 +171,7 @@ def test_the_key_is_sent_and_is_seen_nowhere_else(server, judge_on, monkeypatch,
     assert "***" in verdict.detail
     judge.verify("It is 17", "17")
     copy = pickle.loads(pickle.dumps(judge))
-    shown = [repr(judge), repr(judge.client_settings), verdict.to_json(), repr(vars(judge))]
+    shown = [repr(judge), repr(judge.options), verdict.to_json(), repr(vars(judge))]
     shown += [json.dumps(judge.metrics()), repr(pickle.dumps(judge))]
     shown += [repr(file.read_bytes()) for file in tmp_path.iterdir()]
     assert not [text for text in shown if KEY in text]
