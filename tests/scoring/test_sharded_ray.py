@@ -112,6 +112,27 @@ def test_shards_are_scored_on_both_nodes_as_each_would_be_alone(cluster, tmp_pat
     assert len(list(read_scored(tmp_path / "out"))) == 1200
 
 
+def test_a_reward_scores_shards_as_it_scores_each_alone(cluster, tmp_path):
+    from rewardkit.reward_file import load_reward
+    from rewardkit.scoring import RewardVerifier
+    from rewardkit.scoring.sharded import score_shards
+
+    make_shards(tmp_path / "in", shards=2, rows=20)
+    file = tmp_path / "reward.yaml"
+    file.write_text("components: {one: {verifier: tests.runtime.verifiers:Echo, weight: 2}}\n")
+    grader = RewardVerifier(load_reward(str(file)), source=str(file))
+    config = {"reward": "reward.yaml"}
+    runner = rewardkit.RayRunner()
+    score_shards(grader, tmp_path / "in", tmp_path / "out", config=config, runner=runner)
+    for name in ("part-0.jsonl", "part-1.parquet"):
+        alone = tmp_path / f"alone-{name}"
+        score_file(grader, tmp_path / "in" / name, alone, config=config)
+        rows = [list(read_scored(path)) for path in (alone, tmp_path / "out" / name)]
+        facts = [[(row["score"], row["components"]) for row in some] for some in rows]
+        assert facts[0] == facts[1]
+        assert facts[0][:2] == [(2.0, {"one": 1.0}), (0.0, {"one": 0.0})]
+
+
 def test_a_killed_driver_loses_nothing_and_doubles_nothing(cluster, tmp_path):
     shards = make_shards(tmp_path / "in", shards=2, rows=500, word="slow")
     command = [sys.executable, "-m", "rewardkit", "score", str(tmp_path / "in" / "part-*")]
