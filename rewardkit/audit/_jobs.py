@@ -95,8 +95,6 @@ def describe(spec: Spec) -> Description:
     subject = load(spec)
     target = subject.target
     routine = target if inspect.isroutine(target) else type(target)
-    if subject.sort == "reward":
-        routine = target  # its class tells what any reward may do, and nothing of this one
     documentation = "\n".join(
         filter(None, [inspect.getdoc(routine), inspect.getdoc(subject.module)])
     )
@@ -105,7 +103,7 @@ def describe(spec: Spec) -> Description:
     except (OSError, TypeError):
         source = ""
     own = inspect.getdoc(routine) or ""
-    if subject.sort == "reward":
+    if subject.sort == "reward":  # its class tells what any reward may do, and nothing of this one
         own = documentation = _components(target)
     return Description(
         subject.sort,

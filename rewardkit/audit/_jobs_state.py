@@ -1,18 +1,12 @@
 """What a worker does to see what the reward touches besides its result."""
 
 import copy
-import gc
-import locale
 import multiprocessing
 import os
 import pickle
-import random
-import signal
 import subprocess
 import sys
-import tempfile
 import threading
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -25,7 +19,6 @@ from rewardkit.runtime._tasks import describe as describe_error
 __all__ = [
     "concurrent",
     "daemonic",
-    "effects",
     "forked",
     "fresh",
     "mutations",
@@ -69,119 +62,6 @@ class _Held:
             [Case(c, r.reference, r.prompt) for c, r in zip(self.completions, rows, strict=True)],
             columns,
         )
-
-
-def effects(spec: Spec, cases: Sequence[Case]) -> list[str]:
-    """Returns what of the process is different after the reward was called."""
-    subject = load(spec)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        untouched = _snapshot()
-        # The first call may import, which changes some of these too.
-        first = run_batch(subject, cases)
-        seen = _snapshot()
-        _set_marks()
-        before = {**seen, **{name: _snapshot()[name] for name in _MARKED}}
-        open_before = _count_open()
-        seeds = [_reseeded(subject, cases, seed) for seed in (1, 2)]
-        after = _snapshot()
-        second = [run_batch(subject, cases) for _ in range(_LEFT_OPEN)]
-        open_after = _count_open()
-        changed = [name for name, value in before.items() if after[name] != value]
-        changed += [n for n in _NOT_BY_IMPORT if n not in changed and seen[n] != untouched[n]]
-        set_here = {
-            k: v
-            for k, v in before["the environment"].items()
-            if untouched["the environment"].get(k) != v
-        }
-        if set_here and "the environment" not in changed:
-            for name in set_here:
-                os.environ.pop(name, None)
-            run_batch(subject, cases)
-            if any(name in os.environ for name in set_here):
-                changed.append("the environment")
-        changed += [
-            f"the random generator{of} is seeded anew"
-            for of in seeds[0]
-            if seeds[0][of] == seeds[1].get(of)
-        ]
-        changed += [
-            name for name in open_before if open_after[name] - open_before[name] >= _LEFT_OPEN
-        ]
-        if first.ok and all(result.ok for result in second) and first.values != second[0].values:
-            changed.append(FIRST_CALL)
-        if os.path.exists(folder) and os.listdir(folder):
-            changed.append("a file is left in the working directory")
-        os.chdir("/")
-    return changed
-
-
-_NOT_BY_IMPORT = (
-    "the working directory",
-    "a signal handler",
-    "standard output",
-    "the recursion limit",
-)
-
-
-FIRST_CALL = "the first call of a process gives other values than later ones"
-
-_LEFT_OPEN = 4
-"""Calls after which so many more things are open, if each call leaves one."""
-_MARKED = ("the recursion limit", "the limit on integer digits", "the warning filters")
-
-
-def _set_marks() -> None:
-    """Sets what the first call may have set already to values of our own, to see it set again."""
-    sys.setrecursionlimit(sys.getrecursionlimit() + 7)
-    sys.set_int_max_str_digits(5_000)
-    warnings.resetwarnings()
-
-
-def _count_open() -> dict[str, int]:
-    gc.collect()
-    return {
-        "files stay open": len(os.listdir("/proc/self/fd"))
-        if os.path.isdir("/proc/self/fd")
-        else 0,
-        "threads keep running": threading.active_count(),
-    }
-
-
-def _reseeded(subject: Subject, cases: Sequence[Case], seed: int) -> dict[str, str]:
-    """Returns the states of the random generators after a call, by whose they are."""
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    random.seed(seed)
-    if numpy is not None:
-        numpy.random.seed(seed)
-    if torch is not None:
-        torch.manual_seed(seed)
-    run_batch(subject, cases)
-    states = {"": repr(random.getstate())}
-    if numpy is not None:
-        states[" of numpy"] = repr([part.tolist() if hasattr(part, "tolist") else part
-                                    for part in numpy.random.get_state()])  # fmt: skip
-    if torch is not None:
-        states[" of torch"] = repr(torch.random.get_rng_state().tolist())
-    return states
-
-
-def _snapshot() -> dict[str, Any]:
-    return {
-        "the working directory": os.getcwd(),
-        "the environment": dict(os.environ),
-        "a signal handler": [
-            str(signal.getsignal(s)) for s in (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
-        ],
-        "the recursion limit": sys.getrecursionlimit(),
-        "the limit on integer digits": sys.get_int_max_str_digits(),
-        "the warning filters": len(warnings.filters),
-        "standard output": id(sys.stdout),
-        "standard error": id(sys.stderr),
-        "the locale": locale.setlocale(locale.LC_ALL),
-        "a running alarm": signal.getitimer(signal.ITIMER_REAL)[0] > 0,
-        "the module search path": list(sys.path),
-    }
 
 
 def threaded(spec: Spec, cases: Sequence[Case]) -> BatchResult:

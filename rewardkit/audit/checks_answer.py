@@ -136,16 +136,13 @@ def check_right_answers(context: Context) -> None:
         _add_refusal(
             context, "spelling_of_equal_values", Level.CONTRACT, cause, found.example, found.example
         )
-    # Whoever compares texts compares these too; whoever reads numbers only may refuse them all.
-    braced = base.kind == "math" and base.frame.opening.endswith("{")
-    braced = braced and not _found_faults(context) and not refused("n + 1")
-    if braced and refused("\\frac{1}{2}"):
-        cause = (
-            "right_answer_refused: a right answer with braces in it is refused (the box is taken "
-            "to end at the first closing one)"
+    boxed = base.kind == "math" and base.frame.opening.endswith("{") and not _found_faults(context)
+    # Whoever reads numbers only may refuse both.
+    if boxed and refused("\\frac{1}{2}") and not refused("n + 1"):
+        context.notes.append(
+            "It pays texts such as n + 1, and refuses \\frac{1}{2} where that is the reference: its "
+            "box ends at the first closing brace."
         )
-        example = "\\frac{1}{2}"
-        _add_refusal(context, "spelling_of_equal_values", Level.CONTRACT, cause, example, example)
     if base.kind == "math" and not _found_faults(context):
         for answer, cause in (
             (

@@ -38,7 +38,7 @@ def _rows(context: Context) -> list[Case]:
                 rows.append(case)
                 rows.append(
                     Case([{"role": "assistant", "content": case.completion}], reference,
-                         [{"role": "user", "content": "Solve the task."}])
+                         [{"role": "user", "content": case.prompt}])
                 )  # fmt: skip
     (one, other), _, _ = PAIRS["math"]
     for frame in (FRAMES[0], FRAMES[1], FRAMES[6]):  # several answers: a set has no order

@@ -1,7 +1,7 @@
 """Contract: what the reward leaves behind, and where it can run."""
 
 from rewardkit.audit._jobs import BatchResult
-from rewardkit.audit._jobs_state import FIRST_CALL
+from rewardkit.audit._jobs_effects import FIRST_CALL
 from rewardkit.audit._subject import Case
 from rewardkit.audit.context import Context, said
 from rewardkit.audit.finding import Level

@@ -219,10 +219,10 @@ def check_contents(context: Context) -> None:
     was_chat = session.chat
     rows = context.core()
     other = [
-        Case(c.completion[0]["content"], c.reference, "Solve the task.")
+        Case(c.completion[0]["content"], c.reference, c.prompt[0]["content"])
         if was_chat
         else Case([{"role": "assistant", "content": c.completion}], c.reference,
-                  [{"role": "user", "content": "Solve the task."}])
+                  [{"role": "user", "content": c.prompt}])
         for c in rows
     ]  # fmt: skip
     here = session.score([[c] for c in rows])

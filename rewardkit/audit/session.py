@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from rewardkit.audit import _jobs, _jobs_state
+from rewardkit.audit import _jobs, _jobs_effects, _jobs_state
 from rewardkit.audit._jobs import BatchResult, Cell, Description
 from rewardkit.audit._subject import Case, Spec
 from rewardkit.errors import ConfigError
@@ -55,7 +55,7 @@ class Session:
             workers=1,
             memory_mb=memory_mb,
             max_tasks=10**6,
-            preload=(_jobs.__name__, _jobs_state.__name__),
+            preload=(_jobs.__name__, _jobs_effects.__name__, _jobs_state.__name__),
             initializer=_jobs.settle,
             initargs=(self._folder.name, dict(environment or {})),
         )
@@ -130,7 +130,7 @@ class Session:
 
     def effects(self, cases: Sequence[Case]) -> list[str]:
         """Returns what of the process is different after a call."""
-        return self._run(_jobs_state.effects, list(cases)).value or []
+        return self._run(_jobs_effects.effects, list(cases)).value or []
 
     def elsewhere(self, where: str, cases: Sequence[Case]) -> BatchResult:
         """Returns what the reward says `threaded`, `pickled`, `daemonic` or `forked`."""
