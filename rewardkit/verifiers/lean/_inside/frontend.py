@@ -16,6 +16,13 @@ from rewardkit.verifiers.lean._inside.runtime import RefusedError, Runtime, box,
 __all__ = ["Loaded", "elaborate", "load_header"]
 
 _MAIN = "_stdin"
+_REHEARSAL = """theorem rehearsal (n : Nat) (p q : Prop) (h : p ∧ q) : n = n ∧ q := by
+  constructor
+  · rfl
+  · simp [h]
+"""
+"""What Lean makes on first use (tables of the parser, of instances, of simp) is then there for all
+forks. Where a header has none of these names, it is refused, which is as good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +48,28 @@ def load_header(lean: ctypes.CDLL, header: str, path: str) -> Loaded | None:
         parsed = runtime.attempt("l_Lean_Elab_parseImports", runtime.string(header), box(0))
         made = runtime.load(field(parsed, 0), extensions=True)
         name = runtime.call("lean_name_mk_string", box(0), runtime.string(_MAIN))
-        return Loaded(runtime.call("l_Lean_Environment_setMainModule", made, name))
+        loaded = Loaded(runtime.call("l_Lean_Environment_setMainModule", made, name))
+        _rehearse(runtime, loaded)
+        return loaded
     except (AttributeError, ValueError, RefusedError):
         return None
+
+
+def _rehearse(runtime: Runtime, loaded: Loaded) -> None:
+    # The threads of the task manager would not survive a fork: they end before one is made.
+    runtime.lean.lean_init_task_manager_using(1)
+    try:
+        _process(runtime, loaded, _REHEARSAL)
+    finally:
+        runtime.lean.lean_finalize_task_manager()
+
+
+def _process(runtime: Runtime, loaded: Loaded, text: str) -> int:
+    """Returns a pair of the environment after a file, and the messages about it."""
+    return runtime.attempt(
+        *("l_Lean_Elab_process", runtime.string(text), loaded.environment),
+        *(runtime.options(), box(0)),
+    )
 
 
 def elaborate(
@@ -71,10 +97,7 @@ def elaborate(
     lean.lean_internal_set_max_memory(settings["memory_mb"] << 20)
     lean.lean_init_task_manager_using(settings["threads"])
     try:
-        done = runtime.attempt(
-            *("l_Lean_Elab_process", runtime.string(read()), loaded.environment),
-            *(runtime.options(), box(0)),
-        )
+        done = _process(runtime, loaded, read())
         environment, log = field(done, 0), field(done, 1)
         failed = runtime.call("l_Lean_MessageLog_hasErrors", log) & 1
         for message in runtime.items(runtime.call("l_Lean_MessageLog_toList", log)):
