@@ -16,6 +16,7 @@ from rewardkit.verifiers.lean._inside.runtime import RefusedError, Runtime, box,
 __all__ = ["Loaded", "elaborate", "load_header"]
 
 _MAIN = "_stdin"
+_REHEARSAL_STACK_BYTES = 16 << 20
 _REHEARSAL = """theorem rehearsal (n : Nat) (p q : Prop) (h : p ∧ q) : n = n ∧ q := by
   constructor
   · rfl
@@ -57,11 +58,17 @@ def load_header(lean: ctypes.CDLL, header: str, path: str) -> Loaded | None:
 
 def _rehearse(runtime: Runtime, loaded: Loaded) -> None:
     # The threads of the task manager would not survive a fork: they end before one is made.
-    runtime.lean.lean_init_task_manager_using(1)
+    _start_tasks(runtime.lean, 1, _REHEARSAL_STACK_BYTES)
     try:
         _process(runtime, loaded, _REHEARSAL)
     finally:
         runtime.lean.lean_finalize_task_manager()
+
+
+def _start_tasks(lean: ctypes.CDLL, threads: int, stack_bytes: int) -> None:
+    lean.lean_internal_set_thread_stack_size.argtypes = [ctypes.c_size_t]
+    lean.lean_internal_set_thread_stack_size(stack_bytes)
+    lean.lean_init_task_manager_using(threads)
 
 
 def _process(runtime: Runtime, loaded: Loaded, text: str) -> int:
@@ -91,11 +98,9 @@ def elaborate(
         settings: `stack_kb`, `threads` and `memory_mb`, the limits that `lean` has options for.
     """
     runtime = Runtime(lean)
-    lean.lean_internal_set_thread_stack_size.argtypes = [ctypes.c_size_t]
-    lean.lean_internal_set_thread_stack_size(settings["stack_kb"] << 10)
     lean.lean_internal_set_max_memory.argtypes = [ctypes.c_size_t]
     lean.lean_internal_set_max_memory(settings["memory_mb"] << 20)
-    lean.lean_init_task_manager_using(settings["threads"])
+    _start_tasks(lean, settings["threads"], settings["stack_kb"] << 10)
     try:
         done = _process(runtime, loaded, read())
         environment, log = field(done, 0), field(done, 1)
