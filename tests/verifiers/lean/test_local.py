@@ -1,7 +1,7 @@
 def test_a_warm_and_a_fresh_worker_see_the_same(lean):
     deep = "set_option maxRecDepth 1000000 in\ntheorem t : True := "
     texts = [
-        f"{deep}{'id (' * 20_000}trivial{')' * 20_000}\n",
+        f"{deep}{'id (' * 8_000}trivial{')' * 8_000}\n",
         "theorem t : 1 = 2 := by\n  skip\n  exact rfl\n#print axioms t\n",
         "theorem t : 1 = 1 := by sorry\n#exit\njunk",
         "open Missing\n/- never closed",
