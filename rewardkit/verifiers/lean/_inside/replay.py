@@ -8,9 +8,16 @@ library is imported: the sandbox's fork server loads this file by path.
 import ctypes
 import json
 import sys
-import threading
 
-from rewardkit.verifiers.lean._inside.runtime import RefusedError, Runtime, box, byte, field, word
+from rewardkit.verifiers.lean._inside.runtime import (
+    RefusedError,
+    Runtime,
+    box,
+    byte,
+    field,
+    run_deep,
+    word,
+)
 
 __all__ = ["replay_file"]
 
@@ -31,11 +38,8 @@ def replay_file(lean: ctypes.CDLL, name: str) -> int:
         lean: the library, initialised.
         name: the compiled file.
     """
-    threading.stack_size(_STACK_BYTES)  # as deep as the elaborator's own threads go
     answer: dict[str, object] = {}
-    thread = threading.Thread(target=_guarded, args=(lean, name, answer))
-    thread.start()
-    thread.join()
+    run_deep(lean, _STACK_BYTES, lambda: _guarded(lean, name, answer))
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
     return 0
@@ -43,7 +47,6 @@ def replay_file(lean: ctypes.CDLL, name: str) -> int:
 
 def _guarded(lean: ctypes.CDLL, name: str, answer: dict[str, object]) -> None:
     try:
-        lean.lean_initialize_thread()
         answer["replayed"] = _replay(Runtime(lean), name)
     except RefusedError as refused:
         answer["refused"] = str(refused)[:_MAX_DETAIL]

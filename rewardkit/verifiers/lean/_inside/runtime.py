@@ -4,9 +4,10 @@ Only the standard library is imported, because the sandbox's fork server loads t
 """
 
 import ctypes
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
-__all__ = ["RefusedError", "Runtime", "box", "byte", "field", "word"]
+__all__ = ["RefusedError", "Runtime", "box", "byte", "field", "run_deep", "word"]
 
 _PRIVATE = 2
 """`Lean.OLeanLevel.private`: all of the imported modules."""
@@ -14,6 +15,19 @@ _PRIVATE = 2
 
 class RefusedError(Exception):
     """An IO action of Lean failed; its message."""
+
+
+def run_deep(lean: ctypes.CDLL, stack_bytes: int, action: Callable[[], None]) -> None:
+    """Runs an action of Lean's in a thread with a stack as deep as Lean's own threads have."""
+
+    def enter() -> None:
+        lean.lean_initialize_thread()
+        action()
+
+    threading.stack_size(stack_bytes)
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
 
 
 class Runtime:
