@@ -240,6 +240,8 @@ class _Filling:
             if wanted:
                 return self._dice.choice(wanted)
         focus, plain = self._pool(table, column)
+        if focus and self._recipe.cycle:
+            return focus[len(earlier) % len(focus)]
         if focus and (not plain or self._dice.random() < self._recipe.focus):
             return self._dice.choice(focus)
         return self._dice.choice(plain or [0])

@@ -24,6 +24,8 @@ class Recipe:
     """Rows refer to the row before them in their own table."""
     empty: float = 0.0
     """Share of tables that are left empty."""
+    cycle: bool = False
+    """Values around constants are taken in turn, so that none is left out by chance."""
     skip: int | None = None
     """The one table that is left empty, by its place among those that the reference reads."""
     wanted: float = 0.0
@@ -43,7 +45,7 @@ class Recipe:
 _FIRST = (
     Recipe("empty", 0),
     Recipe("ties", 9, null=0.1, focus=0.8, width=2),
-    Recipe("boundaries", 12, null=0.0, focus=1.0),
+    Recipe("boundaries", 12, null=0.0, focus=1.0, cycle=True),
     Recipe("boundaries and NULL", 9, null=0.3, focus=0.7, width=4),
     Recipe("satisfying", 8, null=0.05, focus=0.5, width=4, wanted=0.8),
     Recipe("one row", 1, null=0.0, focus=0.9),
