@@ -8,6 +8,9 @@ from rewardkit.verifiers.sql.prover import Claim, Proof, ProofStatus, Prover
 
 __all__ = ["Advice", "consult"]
 
+_NO_ANSWER = ("timeout", "memory", "engine", "engine_crash")
+"""Ends that show no difference."""
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:
@@ -52,6 +55,8 @@ def consult(trial: Trial, prover: Prover) -> Advice:
         if bench is None:
             return Advice(False, None, {**evidence, "rows": "not allowed by the schema"})
         failure = trial.try_on(bench)
+        if failure is not None and failure.why in _NO_ANSWER:
+            return Advice(False, None, {**evidence, "rows": failure.why})
         shown = "agree" if failure is None else "differ"
         return Advice(False, failure, {**evidence, "rows": shown})
     return Advice()

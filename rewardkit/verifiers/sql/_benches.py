@@ -106,7 +106,9 @@ def make_benches(
         settings: the limits.
     """
     checks = read_tests(task.schema, task.dialect)
-    generator = Generator(engine.schema, engine.samples(), clues, checks)
+    trees = [one.tree for one in references if one.tree is not None]
+    read = {table.name.lower() for tree in trees for table in tree.find_all(exp.Table)}
+    generator = Generator(engine.schema, engine.samples(), clues, checks, read)
     for number in numbers:
         data, name = generator.make(number), recipe(number).name
         bench = bench_of(engine, references, task.policy, data, name, settings)

@@ -1,7 +1,7 @@
 """Databases that tell queries apart: a recipe for each, in the order in which they tell most."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from rewardkit.verifiers.sql._checks import Checks
@@ -22,9 +22,16 @@ class Generator:
     """Fills a schema by recipes. The same numbers give the same data, always and everywhere."""
 
     def __init__(
-        self, schema: Schema, samples: Data, clues: Clues, checks: Checks | None = None
+        self,
+        schema: Schema,
+        samples: Data,
+        clues: Clues,
+        checks: Checks | None = None,
+        read: Collection[str] = (),
     ) -> None:
         self.schema = schema
+        self.read = [t.name for t in schema.tables if not read or t.name.lower() in read]
+        """The tables that the references read, or all."""
         self._clues = clues
         self._domains: dict[tuple[str, str], Domain] = {}
         for table in schema.tables:
@@ -123,7 +130,9 @@ class _Filling:
     def _count(self, table: Table) -> int:
         if self._recipe.empty and self._dice.random() < self._recipe.empty:
             return 0
-        rows = self._recipe.rows
+        rows, skip, read = self._recipe.rows, self._recipe.skip, self._generator.read
+        if skip is not None and read and table.name == read[skip % len(read)]:
+            return 0
         if self._recipe.parents is not None and table.name in self._generator.parents:
             return self._recipe.parents
         if self._recipe.name == "groups":
@@ -231,6 +240,8 @@ class _Filling:
             if wanted:
                 return self._dice.choice(wanted)
         focus, plain = self._pool(table, column)
+        if focus and self._recipe.cycle:
+            return focus[len(earlier) % len(focus)]
         if focus and (not plain or self._dice.random() < self._recipe.focus):
             return self._dice.choice(focus)
         return self._dice.choice(plain or [0])

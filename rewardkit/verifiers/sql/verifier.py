@@ -280,8 +280,10 @@ class SqlVerifier(Verifier):
             return Verdict(
                 None, reason, detail=f"{detail}; so does the reference alone", evidence=evidence
             )
-        if reason is Reason.TIMEOUT and alone.seconds > _SLOW * settings.timeout_s:
-            # The machine is so busy that the reference itself took the time: once more, for longer.
+        busy = reason is Reason.TIMEOUT and alone.seconds > _SLOW * settings.timeout_s
+        if busy or reason is Reason.CRASH:
+            # The machine is so busy that the reference itself took the time, or the worker was lost
+            # to something else: once more, for longer.
             again = self._pool.call(grade_in_worker, item, timeout_s=3 * settings.timeout_s)
             if again.value is not None:
                 return again.value
