@@ -102,7 +102,7 @@ def whole_state(named: Iterable[tuple[str, Tensor]]) -> dict[str, Tensor]:
     return {name: whole(value.detach()) for name, value in named}
 
 
-def part_like(value: Tensor, like: Tensor) -> Tensor:
+def part_like(value: Tensor, like: Any) -> Tensor:
     """Returns this rank's part of a whole tensor, split as `like` is; all ranks call it."""
     if not hasattr(like, "device_mesh"):
         return value

@@ -52,7 +52,11 @@ def render_rollouts(data: RolloutData) -> str:
     cut = sum(step.truncated for step in data.steps)
     cards = [
         ("Completions", f"{rows:,}", f"{len(data.steps):,} steps, {data.group_count:,} groups"),
-        ("Mean reward", f"{sum(rewards) / len(rewards):.3f}" if rewards else "none", "of all"),
+        (
+            "Mean reward",
+            f"{sum(rewards) / len(rewards):.3f}" if rewards else "none",
+            "of what was decided",
+        ),
         ("Undecided", f"{rows - len(rewards):,}", "in no baseline, and in no mean"),
         ("Truncated", f"{cut:,}", f"{100 * cut / rows:.1f} % of the completions"),
     ]
