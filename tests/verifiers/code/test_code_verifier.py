@@ -83,6 +83,7 @@ def test_a_time_out_settles_the_verdict_where_every_test_has_to_pass(reference: 
     }  # fmt: skip
     assert "1/4 tests passed, 2 not run; test 1" in verdict.detail
 
+
 @pytest.mark.parametrize(
     ("policy", "reason", "settled"),
     [
