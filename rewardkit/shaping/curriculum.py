@@ -6,7 +6,8 @@ from typing import Literal, TypeAlias, get_args
 
 from rewardkit.errors import ConfigError
 from rewardkit.shaping._checks import check_band, check_between, check_count
-from rewardkit.shaping.base import CompletionShaper, GroupShaper, Range, Row
+from rewardkit.shaping._scored import ScoredGroup
+from rewardkit.shaping.base import CompletionShaper, Range, Row
 
 __all__ = ["HitRate", "HitSignal", "Solvability", "hit_signal"]
 
@@ -37,7 +38,7 @@ def hit_signal(rate: float, signal: HitSignal, band: tuple[float, float] = (0.0,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HitRate(GroupShaper):
+class HitRate(ScoredGroup):
     """A signal of the group's pass rate, the same for each of its rows.
 
     The pass rate is the share of scores of 1 among the group's decided ones; a group without one is
@@ -53,10 +54,6 @@ class HitRate(GroupShaper):
     """
 
     signal: HitSignal = "variance"
-    correct: str = "correct"
-    """The component or column that says whether the answer is right."""
-    group: str = "prompt"
-    """The column that tells groups apart."""
     band: tuple[float, float] = (0.0, 1.0)
     """Of the signal `band`; its ends are outside."""
 
@@ -71,16 +68,6 @@ class HitRate(GroupShaper):
     def range(self) -> Range:
         """0 to 1."""
         return Range(0.0, 1.0)
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The score."""
-        return (self.correct,)
-
-    @property
-    def group_column(self) -> str:
-        """The option `group`."""
-        return self.group
 
     def shape_group(self, rows: Sequence[Row]) -> list[float | None]:
         """Returns the same value for each row."""

@@ -7,13 +7,14 @@ from statistics import median
 
 from rewardkit.errors import ConfigError
 from rewardkit.shaping._checks import check_between, check_unit
-from rewardkit.shaping.base import GroupShaper, Range, Row, Unit
+from rewardkit.shaping._scored import ScoredGroup
+from rewardkit.shaping.base import Range, Row, Unit
 
 __all__ = ["DifficultyLength", "GroupLength"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupLength(GroupShaper):
+class GroupLength(ScoredGroup):
     """Shorter than its siblings is better, and being wrong earns nothing by being short.
 
     With l = 0.5 - (n - shortest) / (longest - shortest) over the group: l for a right answer,
@@ -26,10 +27,6 @@ class GroupLength(GroupShaper):
     [0.5, 0.0, -0.5]
     """
 
-    correct: str = "correct"
-    """The component or column that says whether the answer is right."""
-    group: str = "prompt"
-    """The column that tells groups apart."""
     unit: Unit = "tokens"
 
     def __post_init__(self) -> None:
@@ -39,16 +36,6 @@ class GroupLength(GroupShaper):
     def range(self) -> Range:
         """-0.5 to 0.5."""
         return Range(-0.5, 0.5)
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The score."""
-        return (self.correct,)
-
-    @property
-    def group_column(self) -> str:
-        """The option `group`."""
-        return self.group
 
     def shape_group(self, rows: Sequence[Row]) -> list[float | None]:
         """Returns one value a row."""
@@ -63,7 +50,7 @@ class GroupLength(GroupShaper):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DifficultyLength(GroupShaper):
+class DifficultyLength(ScoredGroup):
     """A right answer earns more by being short where the prompt is easy than where it is hard.
 
     With n the length, l the longest and s the shortest of the group, and m its median, a right
@@ -84,10 +71,6 @@ class DifficultyLength(GroupShaper):
     [0.5, 0.0, 0.0, 0.0]
     """
 
-    correct: str = "correct"
-    """The component or column that says whether the answer is right."""
-    group: str = "prompt"
-    """The column that tells groups apart."""
     easy_from: float = 0.8
     """The least pass rate of an easy prompt."""
     hard_below: float = 0.3
@@ -114,16 +97,6 @@ class DifficultyLength(GroupShaper):
     def range(self) -> Range:
         """0 to the largest scale."""
         return Range(0.0, max(self.scales))
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The score."""
-        return (self.correct,)
-
-    @property
-    def group_column(self) -> str:
-        """The option `group`."""
-        return self.group
 
     def scale(self, pass_rate: float) -> float:
         """Returns what the shortest right answer to a prompt of this pass rate is worth."""

@@ -14,10 +14,6 @@ def worker_mebibytes(memory_bytes: int) -> int:
     >>> worker_mebibytes(1 << 30)
     1024
     """
-    if (
-        isinstance(memory_bytes, bool)
-        or not isinstance(memory_bytes, int)
-        or memory_bytes < 64 << 20
-    ):
+    if memory_bytes < 64 << 20:
         raise ConfigError(f"memory_bytes is at least {64 << 20:,}, not {memory_bytes!r}")
     return memory_bytes >> 20

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from rewardkit.errors import InvalidReferenceError
+from rewardkit.verifiers._pickled import PickledSettings
 from rewardkit.verifiers.prolog.engine import Engine, LostError
 from rewardkit.verifiers.prolog.outcome import Answers, Expected
 from rewardkit.verifiers.prolog.reading import read_answers
@@ -35,7 +36,7 @@ class Asked:
     """Not the reference's own: made up, or listed as hidden."""
 
 
-class Oracle:
+class Oracle(PickledSettings):
     """Turns tasks into queries with expected terms, and keeps the last of them. Picklable."""
 
     def __init__(self, engine: Engine, *, hidden_queries: int, max_solutions: int) -> None:
@@ -61,13 +62,6 @@ class Oracle:
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._reset()
 
     def _reset(self) -> None:
         self._lock = threading.Lock()

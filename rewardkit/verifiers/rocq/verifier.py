@@ -5,10 +5,11 @@ import re
 import shutil
 import threading
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from rewardkit.errors import ConfigError, EngineMissingError, InvalidReferenceError
 from rewardkit.verdict import Json, Verdict
+from rewardkit.verifiers._pickled import PickledSettings
 from rewardkit.verifiers.formal.base import FormalVerifier
 from rewardkit.verifiers.formal.extract import extract_proof
 from rewardkit.verifiers.formal.outcome import Finding, Outcome
@@ -50,7 +51,7 @@ class _Given:
     """What it defines besides the target."""
 
 
-class RocqVerifier(FormalVerifier):
+class RocqVerifier(PickledSettings, FormalVerifier):
     """Checks the Rocq proof in a completion, and that it proves what was asked.
 
     The compiled file is audited in a second process: `Check` under `Set Printing All` against the
@@ -227,13 +228,6 @@ class RocqVerifier(FormalVerifier):
         if replay and self.checker:
             commands.append([self.checker, "-silent", "-R", ".", "", _MODULE])
         return self.tool.run(files, commands)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._reset()
 
     def _reset(self) -> None:
         self._lock = threading.Lock()

@@ -17,7 +17,9 @@ import pytest
 from rewardkit.errors import ConfigError, EngineMissingError, InvalidReferenceError
 from rewardkit.verdict import Json, Reason, Verdict
 from rewardkit.verifiers.code import CodeVerifier
+from rewardkit.verifiers.code.outcome import Outcome
 from rewardkit.verifiers.code.reference import read_reference
+from rewardkit.verifiers.code.settings import Settings
 from tests._needs import needs
 
 SQUARE = "```python\ndef f(x):\n    return x * x\n```"
@@ -80,10 +82,23 @@ def test_a_time_out_settles_the_verdict_where_every_test_has_to_pass(reference: 
         "passed": 0.25, "test_0": 1.0, "test_1": 0.0, "test_2": 0.0, "test_3": 0.0,
     }  # fmt: skip
     assert "1/4 tests passed, 2 not run; test 1" in verdict.detail
-    with CodeVerifier(timeout_s=0.5, policy="fraction", languages=()) as lenient:
-        verdict = lenient.verify(program, reference)
-    assert (verdict.score, verdict.parts["test_3"]) == (0.75, 1.0)
-    assert "not run" not in verdict.detail
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason", "settled"),
+    [
+        ("all", Reason.TIMEOUT, True),
+        ("all", Reason.MISMATCH, False),
+        ("first_failure", Reason.MISMATCH, True),
+        ("first_failure", Reason.ENGINE_FAILURE, False),
+        ("fraction", Reason.TIMEOUT, False),
+        ("fraction", Reason.MISMATCH, False),
+    ],
+)
+def test_what_settles_a_verdict(policy: str, reason: Reason, settled: bool) -> None:
+    settings = Settings(policy=policy)
+    assert settings.settles(Outcome(False, reason)) is settled
+    assert not settings.settles(Outcome(True, Reason.MATCH))
 
 
 def test_other_failures_do_not_end_the_tests(verifier: CodeVerifier) -> None:
