@@ -252,11 +252,9 @@ def grade_pieces(
             fn_constructor_args=(job,),
             compute=ActorPoolStrategy(size=actors),
             num_cpus=cpus,
-            scheduling_strategy="SPREAD",
-            # Stated, so that reading has other arguments: Ray Data would else fuse the two, and one
+            # A byte, so that reading has other arguments: Ray Data would else fuse the two, and one
             # actor would read and grade a whole shard.
-            max_restarts=-1,
-            max_task_retries=-1,
+            memory=1,
         )
         batches = graded.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
     for batch in batches:
