@@ -18,7 +18,7 @@ from typing import Any
 from rewardkit.completion import completion_text
 from rewardkit.datasets._json import decode_object
 from rewardkit.datasets.rows import Columns
-from rewardkit.errors import ConfigError, DataError
+from rewardkit.errors import ConfigError, DataError, RewardkitError
 from rewardkit.scoring.output import write_output
 from rewardkit.scoring.resume import Input
 from rewardkit.scoring.scored import Candidate, ScoredColumns, read_scored
@@ -88,7 +88,7 @@ class Piece:
     """It has no rows, and stands for the end: the shard has `stop` records."""
     skipped: list[str] = field(default_factory=list)
     """Of the last one: the first 20 rows of the shard that cannot be read."""
-    error: DataError | None = None
+    error: RewardkitError | None = None
     """Why the shard cannot be read on."""
 
 
@@ -148,13 +148,13 @@ def cut_pieces(
         done: ranges of records that are graded already, in order.
         most_rows: of a piece; one record of many rollouts may bring more.
     """
-    rows = reading.open(shard)
-    cutter = _Cutter(shard, rows, done, most_rows)
     try:
+        rows = reading.open(shard)
+        cutter = _Cutter(shard, rows, done, most_rows)
         for candidate in rows:
             yield from cutter.take(candidate)
         yield from cutter.end()
-    except DataError as error:
+    except RewardkitError as error:
         yield Piece(shard, 0, 0, [], 1.0, is_last=True, error=error)
 
 

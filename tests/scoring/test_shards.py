@@ -102,7 +102,8 @@ def shard_lines(draw) -> list[str]:
 def test_pieces_of_any_two_runs_cover_every_row_once(tmp_path_factory, lines, size, data):
     folder = tmp_path_factory.mktemp("shard")
     (folder / "out").mkdir()
-    reading, shard = reading_in(folder, skips=True), make_shard(folder, lines)
+    (folder / "pieces").mkdir()
+    reading, shard = reading_in(folder / "pieces", skips=True), make_shard(folder, lines)
     *first, end = cut_pieces(reading, shard, [], size)
     assert end.is_last
     kept = data.draw(st.lists(st.sampled_from(first), unique_by=id)) if first else []
