@@ -69,7 +69,12 @@ class KiminaLean:
         return f"kimina|{self.version}|{self.url}"
 
     def check(self, text: str, *, fresh: bool = False, compiled: bool = False) -> Check:
-        """Returns what the server says about a file; arguments as `Backend.check`."""
+        """Returns what the server says about a file; arguments as `Backend.check`.
+
+        Raises:
+            ConfigError: the server refuses the key.
+            LostError: it cannot be reached, or could not do its work.
+        """
         began = time.monotonic()
         check = settle(self._load, lambda alone: self._ask(text, alone), fresh)
         return replace(check, seconds=time.monotonic() - began)
@@ -127,7 +132,9 @@ class KiminaLean:
                 return _only(data)
             except urllib.error.HTTPError as error:
                 why = f"HTTP {error.code}"
-                if error.code in (400, 401, 403, 404, 422):
+                if error.code in (401, 403):
+                    raise ConfigError(f"api_key: {self.url} refuses it ({why})") from None
+                if error.code in (400, 404, 422):
                     break
             except (OSError, ValueError) as error:
                 why = str(error)

@@ -48,6 +48,9 @@ def kimina(lean):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             seen.append((self.path, self.headers.get("Authorization"), body))
+            if self.headers.get("Authorization") == "Bearer another":
+                self.send_error(401)
+                return
             code = body["snippets"][0]["code"]
             result = {"id": "rewardkit", "time": 0.1, "error": None}
             lines = code.splitlines()
@@ -87,6 +90,12 @@ def test_kimina_proves_and_refuses(kimina):
     assert verifier.verify(PROOF + "-- HANG", STATEMENT).reason.value == "timeout"
     assert verifier.verify(PROOF + "-- BROKEN", STATEMENT).abstained
     assert verifier.verify(PROOF + "-- SLOW", STATEMENT).abstained
+
+
+def test_a_key_that_the_server_refuses_is_the_callers_mistake(kimina):
+    verifier = LeanVerifier(backend=KiminaLean(url=kimina[0], api_key="another"))
+    with pytest.raises(ConfigError, match="api_key"):
+        verifier.verify(PROOF, STATEMENT)
 
 
 def test_kimina_is_asked_for_a_fresh_repl_where_a_file_has_no_imports(kimina):

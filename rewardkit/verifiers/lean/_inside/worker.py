@@ -7,17 +7,15 @@ Only the standard library is imported, because the sandbox's fork server loads t
 """
 
 import base64
-import contextlib
 import ctypes
 import gc
 import json
 import os
-import signal
 from typing import Any
 
 from rewardkit.verifiers.formal._inside.frames import read_frame, write_frame
 from rewardkit.verifiers.lean._inside import elpi, frontend, replay
-from rewardkit.verifiers.lean._inside.child import Child, feed, watch
+from rewardkit.verifiers.lean._inside.child import Child, feed, reap, say_end, watch
 
 __all__ = ["rehearse_in_sandbox", "serve"]
 
@@ -73,6 +71,8 @@ class _Runs:
         self.number = 0
         self.headers: dict[str, frontend.Loaded | None] = {}
         self.spare: Child | None = None
+        self.ended: Child | None = None
+        """The fork for the last file, which may still be taking itself apart."""
 
     def answer(self, request: dict[str, Any]) -> None:
         if self._has_loaded(request):
@@ -82,7 +82,13 @@ class _Runs:
         child, report = self._run(request)
         head = json.dumps(report).encode()
         write_frame(len(head).to_bytes(4, "little"), head, _returned(child, request))
-        _remove(child.folder)
+        self.ended = child
+
+    def _forget(self) -> None:
+        ended, self.ended = self.ended, None
+        if ended is not None:
+            reap(ended)
+            _remove(ended.folder)
 
     def _has_loaded(self, request: dict[str, Any]) -> bool:
         """Returns whether the imports of a request are loaded in this process."""
@@ -101,12 +107,13 @@ class _Runs:
         """Ends the fork that waits."""
         spare, self.spare = self.spare, None
         if spare is not None:
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(spare.process, signal.SIGKILL)
-                os.waitpid(spare.process, 0)
-            for descriptor in (spare.text, spare.out, spare.err):
-                os.close(descriptor)
-            _remove(spare.folder)
+            self._drop(spare)
+
+    def _drop(self, child: Child) -> None:
+        reap(child)
+        for descriptor in (child.text, child.out, child.err):
+            os.close(descriptor)
+        _remove(child.folder)
 
     def _run(self, request: dict[str, Any]) -> tuple[Child, dict[str, Any]]:
         blobs = request.get("blobs") or {}
@@ -130,34 +137,37 @@ class _Runs:
             os.close(child.text)  # it begins before the next one is made
         if not request.get("last"):
             self.spare = self._fork(orders)
+        self._forget()
         return child, watch(child, rest, request)
 
     def _take(self, orders: dict[str, Any]) -> Child:
         if self.spare is not None:
-            if self.spare.orders == orders and os.waitpid(self.spare.process, os.WNOHANG)[0] == 0:
-                child, self.spare = self.spare, None
+            child, self.spare = self.spare, None
+            if os.waitpid(child.process, os.WNOHANG)[0]:
+                child.process = 0
+            elif child.orders == orders:
                 return child
-            self.discard()
+            self._drop(child)
         return self._fork(orders)
 
     def _fork(self, orders: dict[str, Any]) -> Child:
         self.number += 1
         folder = f"job{self.number}"
         os.makedirs(folder)
-        text, out, err = os.pipe(), os.pipe(), os.pipe()
+        text, out, err, end = os.pipe(), os.pipe(), os.pipe(), os.pipe()
         process = os.fork()
         if process == 0:
             try:
                 os.setsid()
-                for kept, descriptor in enumerate((text[0], out[1], err[1])):
-                    os.dup2(descriptor, kept)
-                os.closerange(3, 256)
+                for kept, descriptor in enumerate((text[0], out[1], err[1], end[1])):
+                    os.dup2(descriptor, kept, inheritable=kept < 3)
+                os.closerange(4, 256)
                 self._become(folder, orders)
             finally:
                 os._exit(126)
-        for descriptor in (text[0], out[1], err[1]):
+        for descriptor in (text[0], out[1], err[1], end[1]):
             os.close(descriptor)
-        return Child(process, folder, orders, text[1], out[0], err[0])
+        return Child(process, folder, orders, text[1], out[0], err[0], end[0])
 
     def _become(self, folder: str, orders: dict[str, Any]) -> None:
         os.chdir(folder)
@@ -174,7 +184,9 @@ class _Runs:
         if loaded is None:
             os._exit(elpi.call_main(_LIBRARY[0], orders["arguments"]))
         settings, olean = orders["settings"], orders["returns"]
-        os._exit(frontend.elaborate(_LIBRARY[0], loaded, _read_text, olean, settings))
+        code = frontend.elaborate(_LIBRARY[0], loaded, _read_text, olean, settings)
+        say_end(code)
+        os._exit(code)
 
 
 def _read_text() -> str:
