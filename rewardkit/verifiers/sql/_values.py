@@ -151,7 +151,7 @@ def _around_reals(constants: Iterable[Constant]) -> list[Any]:
 def _between(constants: Iterable[Constant]) -> list[Any]:
     """Returns what lies between two constants that are near one another, as 6.99 and 7."""
     numbers = sorted({n for one in constants if (n := _as_number(one)) is not None})
-    return [(a + b) / 2 for a, b in pairwise(numbers) if 0 < b - a <= 1]
+    return [(a + b) / 2 for a, b in pairwise(numbers) if 0 < b - a < 1.5]
 
 
 def _around_texts(constants: Iterable[Constant]) -> list[Any]:
