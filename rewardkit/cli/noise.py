@@ -135,13 +135,14 @@ def plan(
     made = plan_audit(
         accept_rate=share, rho0=rho0, rho1=rho1, half_width=half_width, confidence=confidence
     )
+    promise = labels_to_show_below(half_width, confidence=confidence)
     figures = {
         "accept_rate": share,
         "labels": made.labels,
         "accepted": made.accepted,
         "rejected": made.rejected,
         "uniform": made.uniform,
-        "to_show_below": labels_to_show_below(half_width, confidence=confidence),
+        "to_show_below": promise,
     }
     if as_json:
         typer.echo(json.dumps(figures))
@@ -154,7 +155,7 @@ def plan(
     typer.echo(f"             drawn without regard to the verdict it would take {made.uniform:,}")
     typer.echo(
         f"to promise   a rate below {100 * half_width:g} %: "
-        f"{counted(figures['to_show_below'], 'label')} of that truth without one error"
+        f"{counted(promise, 'label')} of that truth without one error"
     )
     if rows is not None:
         _print_shortage(rows, made.accepted, made.rejected)
