@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks._tables import Section, Table, describe_machine, write_sections
-from rewardkit import JudgeVerifier, Json, Verdict
+from rewardkit import Json, JudgeVerifier, Verdict
 from rewardkit.verifiers.judge.prompts import build_prompt, draw_nonce
 from rewardkit.verifiers.judge.query import Query, answer_schema
 from tests.verifiers.judge.scripted import ScriptedServer
