@@ -69,10 +69,10 @@ class Runner(ABC):
 
         Args:
             verifier: what grades.
-            completions: one per row.
-            references: one per row.
-            contexts: one per row, as `row_contexts` makes them.
-            until: when all of it ends, on the clock of `time.monotonic`.
+            completions: one per row, as are references and contexts.
+            references: as the verifier takes them.
+            contexts: as `row_contexts` makes them.
+            until: as in `grade_rows`.
 
         Raises:
             ConfigError: a column has another length, or the verifier cannot be used there.
@@ -135,12 +135,10 @@ class Runner(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        active = list(ACTIVE.get())
-        for place in reversed(range(len(active))):
-            if active[place].runner is self:
-                del active[place]
-                break
-        ACTIVE.set(tuple(active))
+        active = ACTIVE.get()
+        own = [place for place, one in enumerate(active) if one.runner is self]
+        if own:
+            ACTIVE.set(active[: own[-1]] + active[own[-1] + 1 :])
         self.close()
 
 

@@ -183,8 +183,9 @@ def test_a_bad_row_stops_with_its_place_or_is_left_out(cluster, tmp_path):
 def test_a_piece_whose_actor_dies_each_time_abstains(tmp_path):
     from rewardkit.datasets.rows import Columns
     from rewardkit.runtime._tasks import pack
-    from rewardkit.scoring import _ray_data
-    from rewardkit.scoring._shards import ShardReading, cut_pieces, find_shards
+    from rewardkit.scoring import _piece_grader
+    from rewardkit.scoring._pieces import cut_pieces
+    from rewardkit.scoring._shards import ShardReading, find_shards
     from rewardkit.scoring.scored import ScoredColumns
 
     make_shards(tmp_path / "in", shards=1, rows=4)
@@ -192,12 +193,12 @@ def test_a_piece_whose_actor_dies_each_time_abstains(tmp_path):
     reading = ShardReading(Columns(), ScoredColumns(), False, tmp_path / "pieces")
     [shard] = find_shards(tmp_path / "in", tmp_path)
     settings = rewardkit.RayRunner(retries=1).settings
-    job = _ray_data.ShardJob(reading, pack(Echo(), what="it"), [], settings)
-    grader = _ray_data.PieceGrader(job)
+    job = _piece_grader.ShardJob(reading, pack(Echo(), what="it"), [], settings)
+    grader = _piece_grader.PieceGrader(job)
     first, second, _ = cut_pieces(reading, shard, [], 2)
     for piece, deaths in ((first, 1), (second, 2)):
         for _ in range(deaths):
-            _ray_data._count_try(reading.file(shard, piece.first, piece.stop))
+            _piece_grader._count_try(reading.file(shard, piece.first, piece.stop))
         grader._grade(piece)
     rows = [
         json.loads(line)

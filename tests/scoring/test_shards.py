@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from rewardkit.datasets.rows import Columns
 from rewardkit.errors import ConfigError, DataError
 from rewardkit.scoring import read_scored
+from rewardkit.scoring._pieces import cut_pieces, pieces_done
 from rewardkit.scoring._shards import (
     Shard,
     ShardReading,
     check_shard,
-    cut_pieces,
     find_shards,
     finish_shard,
     is_sharded,
-    pieces_done,
 )
 from rewardkit.scoring.scored import ScoredColumns, scored_row
 from rewardkit.verdict import Reason, Verdict
