@@ -54,6 +54,15 @@ class BaseParser(ABC):
         token = self.tokens[self.at]
         return token.kind in ("word", "prose") and token.value.lower() in values
 
+    def at_membership(self) -> bool:
+        """Returns True at `(k ∈ ℤ)`, which is no factor."""
+        ahead = self.tokens[self.at + 1 : self.at + 3]
+        return (
+            self.at_op("(")
+            and [t.kind for t in ahead] == ["word", "cmd"]
+            and ahead[1].value == "in"
+        )
+
     def at_differential(self) -> bool:
         """Returns True at the dx of an integral."""
         token = self.tokens[self.at]
@@ -68,6 +77,9 @@ class BaseParser(ABC):
         if not self.at_op(value):
             raise NotMathError(f"expected {value!r} before {self.peek.value!r}")
         self.take()
+
+    @abstractmethod
+    def closes_here(self) -> bool: ...
 
     @abstractmethod
     def listing(self) -> Node: ...

@@ -181,10 +181,20 @@ class BracketParser(BaseParser):
         if name in ("cases", "dcases", "rcases"):
             return self.cases()
         if name in _ALIGNED:
+            self.drop_alignment()
             node = self.listing()
             self.end_environment()
             return node
         raise NotMathError(f"an environment outside the grammar: {name}")
+
+    def drop_alignment(self) -> None:
+        """Removes the alignment marks of `x &= 3` up to the end of the environment."""
+        stop = next(
+            (i for i in range(self.at, len(self.tokens)) if self.tokens[i].kind == "end_env"),
+            self.at,
+        )
+        marks = [t for t in self.tokens[self.at : stop] if (t.kind, t.value) != ("op", "&")]
+        self.tokens[self.at : stop] = marks
 
     def end_environment(self) -> None:
         if self.take().kind != "end_env":

@@ -42,8 +42,10 @@ from rewardkit.verifiers.math._reference import (
 from rewardkit.verifiers.math._rewrite import free_symbols, rebuild, walk
 from rewardkit.verifiers.math._rules_values import is_unevaluated
 from rewardkit.verifiers.math._scalar import Scalar, compare_scalars, is_literal
+from rewardkit.verifiers.math._spellings import other_spellings
 from rewardkit.verifiers.math._text_forms import (
     denies,
+    full_weekday,
     means_empty,
     normal_text,
     plain_text,
@@ -66,9 +68,13 @@ _BARE_WORD = re.compile(r"(?!pi$)[A-Za-z]{2,3}")
 """Letters without an operator are compared as they stand: net is not ten."""
 _ASIDE = re.compile(r"\([^()\d]{3,80}\)|,\s*as\s+\w+$")
 _WORD = re.compile(r"[^\W\d_]+")
+_STRANGE = re.compile(r"\\(?!frac\b|times\b|cdot\b|pi\b|sqrt\b)[A-Za-z]")
+"""A command that is no word: \\neg 12, \\cancel{12}, \\ge 12 are not twelve."""
+_QUADS = re.compile(r"(?<![,;&}\s])\s*(?:\\q?quad\s*)+(?![,;&}\s]|\\(?:q?quad|text))")
+"""Room between two values that has nothing else to part them."""
 _WORDS_ONLY = re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)*")
 _NUMBER = re.compile(
-    r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?\s*%?(?![\w^=+*/<>])|\\frac\{\d+\}\{\d+\}"
+    r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?\s*\\?%?(?![\w^=+*/<>])|\\frac\{\d+\}\{\d+\}"
 )
 _PLACEHOLDER = re.compile(
     r"^(?:|\?+|\.{2,}|…|-+|_+|answer|your answer|final answer|see above|nan|none|null|undefined|unknown|tbd|n/a|todo|"
@@ -76,12 +82,13 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"\\(?:write18|immediate|input|include|openout|csname|def)\b|__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
+    r"\\(?:write18|immediate|input|include|openout|csname|def)\b|__\w+__|(?<!\\)\blambda\b[\w\s,]{0,40}:|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
 _TAKEN_BACK = re.compile(
     r"\b(?:yes|no|true|false|or|maybe|perhaps|kidding|wrong|unsure|unlikely|nope|nah|hardly|not\s+really|never\s+mind|incorrect)\b",
     re.IGNORECASE,
 )
+_SEVERAL_LETTERS = re.compile(r"(?=[A-F]{2,5}$)A?B?C?D?E?F?")
 _MAX_COMMA_CHARS = 80
 _MACHINE_DIGITS = 18
 _SET_OF_GROUPS = re.compile(r"\\?[{\[]\s*\d+(?:,\d{3})+\s*\\?[}\]]$")
@@ -219,12 +226,21 @@ def _judge_words(reference: MathReference, cleaned: str, plain: str) -> Judgemen
         case "truth":
             same = _same_truth(str(reference.value), plain)
         case _:
-            same = normal_text(plain) == reference.value
+            words = normal_text(plain)
+            same = reference.value in (words, full_weekday(words)) or _same_letters(
+                reference.canonical, plain
+            )
     return (
         Judgement(equal("words", "the same"), Reason.MATCH)
         if same
         else _mismatch("words", "other words")
     )
+
+
+def _same_letters(reference: str, plain: str) -> bool:
+    """Returns True if `B, D` answers a reference that has its option letters in one word."""
+    letters = read_options(plain) if _SEVERAL_LETTERS.fullmatch(reference) else None
+    return letters is not None and list(reference) == sorted(letters)
 
 
 def _same_truth(reference: str, plain: str) -> bool:
@@ -261,6 +277,11 @@ def _judge_math(
             return Judgement(decision, Reason.MATCH)
         if best is None or (best.same is False and decision.same is None):
             best = decision
+    for wanted, node in itertools.product(reference.readings, nodes):
+        for spelling in other_spellings(wanted, node):
+            decision = comparer.compare(wanted, spelling)
+            if decision:
+                return Judgement(decision, Reason.MATCH)
     if best is not None and best.too_large:
         return Judgement(different("guard", best.why), Reason.SIZE_LIMIT)
     if best is None or best.same is None:
@@ -328,6 +349,8 @@ def _answer_nodes(
     labelled = read_labelled(cleaned, Reading()) if _LABEL_LIKE.search(cleaned) else None
     if labelled is not None:
         return [labelled], _mismatch("structure", "")
+    if isinstance(wanted, Seq | Listing) and "quad" in cleaned:
+        cleaned = _QUADS.sub(", ", cleaned)
     nodes = list[Node]()
     problem = Judgement(different("parse", "not read"), Reason.UNPARSABLE)
     for reading in _readings(wanted, cleaned, decimal_comma):
@@ -374,6 +397,8 @@ def _number_in_words(wanted: Node, plain: str) -> Node | None:
     if not is_literal(bare) or len(numbers) != 1 or not 0 < len(words) <= 16:
         return None
     rest = " ".join(word for word in words if len(word) > 1)
+    if "\\" in text.replace("\\$", "").replace("\\%", "") and _STRANGE.search(text):
+        return None
     if rest and (denies(rest) or any(read_number_words(w) is not None for w in words)):
         return None
     counted = text.split(numbers[0], 1)

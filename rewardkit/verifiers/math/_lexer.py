@@ -48,9 +48,16 @@ _WIDTH = re.compile(r"\\(?:[hv]space|[hv]?phantom|mspace)\*?\s*\{[^{}]*\}")
 """Room of a given width: white space, as `\\quad` is."""
 _TEXT_DIGITS = re.compile(r"\\(?:text|mathrm)\s*\{\s*([0-9A-Za-z]+)\s*\}(?=\s*_)")
 _BASE_WORDS_AFTER = re.compile(
-    r"^\(?([0-9A-Fa-f]+)\)?\s*(?:\\text\s*\{)?\s*,?\s*\(?(?:in\s+)?base[\s}-]*(\d{1,2}|[a-z]+)\s*\}?\)?\.?$",
+    r"^\(?([0-9A-Fa-f]+)\)?\s*(?:\\text\s*\{)?\s*,?\s*\(?(?:in\s+)?base[\s}-]*(\d{1,2}|[a-z]+)[\s)}]*\.?$",
     re.IGNORECASE,
 )
+_BASE_INDEX = re.compile(
+    r"_\s*\{\s*(?:\\(?:text|mathrm|rm)\s*\{?\s*)?base[\s~-]*\}?\s*(?:\\text\s*\{)?\s*(\d{1,2}|[a-z]+)\s*\}?\s*\}"
+)
+_APPROX_ASIDE = re.compile(
+    r"\s*(?:\\left)?[(\[]\s*\\approx\s*([^()\[\]]{1,60}?)\s*(?:\\right)?[)\]]\s*$"
+)
+"""`(≈ 6.28)` behind a value."""
 _DOUBLED = re.compile(r"(?<!\\)\\{2,}(?=[A-Za-z])")
 _DECIMAL_BRACE_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
 _THIN_GROUP = re.compile(r"(?<=\d)(?:\\[,;: ]|~)(?=\d{3}(?!\d))")
@@ -72,6 +79,9 @@ def clean(text: str) -> str:
     if "\\" in text:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
+        text = text.replace("\\text{,}", "{,}")
+        if "approx" in text:
+            text = _APPROX_ASIDE.sub(r" \\approx \1", text)
         if any(name in text for name in ("color", "\\label", "\\tag")):
             text = _COLOR.sub("", text)
         if any(name in text for name in ("space", "phantom")):
@@ -90,7 +100,11 @@ def clean(text: str) -> str:
         text = _without_inner_dollars(text)
     if text.endswith("\\") and not text.endswith("\\\\"):
         text = text[:-1].rstrip()
-    return _BASE_WORDS_AFTER.sub(r"(\1)_{\2}", text) if "base" in text else text
+    if "per cent" in text:
+        text = text.replace("per cent", "percent")
+    if "base" in text:
+        text = _BASE_WORDS_AFTER.sub(r"(\1)_{\2}", _BASE_INDEX.sub(r"_{\1}", text))
+    return text
 
 
 def _without_inner_dollars(text: str) -> str:

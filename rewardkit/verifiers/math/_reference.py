@@ -350,6 +350,8 @@ def same_words(reference: "str | Clock | Date", answer: Any) -> bool:
     """Returns True if two answers in words are the same."""
     if isinstance(reference, Clock):
         return isinstance(answer, Clock) and reference.same_as(answer)
+    if isinstance(reference, Date):
+        return isinstance(answer, Date) and reference.same_as(answer)
     return bool(reference == answer)
 
 

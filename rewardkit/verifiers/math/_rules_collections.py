@@ -30,6 +30,7 @@ from rewardkit.verifiers.math._shapes import (
     all_of,
     assignments,
     fill_dots,
+    has_unit_vectors,
     kind_name,
     last_side,
     members,
@@ -38,7 +39,7 @@ from rewardkit.verifiers.math._shapes import (
     split_at_dots,
 )
 
-__all__ = ["collection", "labelled", "matrices", "sequence"]
+__all__ = ["collection", "labelled", "matrices", "sequence", "vectors"]
 
 
 def sequence(comparer: Comparer, reference: Seq, answer: Node) -> Decision:
@@ -57,6 +58,8 @@ def ordered(comparer: Comparer, reference: Seq, answer: Node) -> Decision:
     if is_set_like(reference):
         return real_sets(comparer, reference, answer)
     answer = last_side(answer)
+    if isinstance(answer, Matrix) and (rows := _rows(reference)):
+        return matrices(comparer, Matrix(rows), answer)
     if is_set_like(answer):
         if len(reference.items) == 2:
             return real_sets(comparer, reference, answer)
@@ -190,15 +193,19 @@ def matrices(comparer: Comparer, reference: Matrix, answer: Node) -> Decision:
         if shape != (len(answer.rows), len(answer.rows[0])):
             return different("structure", "a matrix of another shape")
         return elementwise(comparer, children(reference), children(answer))
+    if isinstance(answer, Seq) and (rows := _rows(answer)):
+        return matrices(comparer, reference, Matrix(rows))
     if 1 in (len(reference.rows), len(reference.rows[0])):
         items = coordinates(comparer, answer, Seq(children(reference), "<", ">"))
         if items is not None:
             return elementwise(comparer, children(reference), items)
-    if isinstance(answer, Seq) and all(isinstance(i, Seq) for i in answer.items):
-        rows = tuple(i.items for i in answer.items if isinstance(i, Seq))
-        if len({len(r) for r in rows}) == 1 and rows:
-            return matrices(comparer, reference, Matrix(rows))
     return different("structure", f"a {kind_name(answer)} where a matrix was asked for")
+
+
+def _rows(node: Seq) -> tuple[tuple[Node, ...], ...]:
+    """Returns the rows of a matrix that is written as [[1, 2], [3, 4]], or ()."""
+    rows = tuple(i.items for i in node.items if isinstance(i, Seq) and i.opening in "[(")
+    return rows if len(rows) == len(node.items) and len({len(r) for r in rows}) == 1 else ()
 
 
 def labelled(comparer: Comparer, reference: Labelled, answer: Node) -> Decision:
@@ -224,13 +231,23 @@ def _sequence_items(node: Node) -> list[Node] | None:
     return list(node.items) if isinstance(node, Seq | Listing) else None
 
 
-def _unit_vector_coordinates(node: Node) -> list[Node] | None:
+def vectors(comparer: Comparer, reference: Node, answer: Node) -> Decision:
+    """Compares with a vector that is written with unit vectors: 3i − 4j."""
+    answer = last_side(answer)
+    if has_unit_vectors(answer):
+        left, right = (_unit_vector_coordinates(n, count=3) for n in (reference, answer))
+        return elementwise(comparer, left or [], right or [])
+    items = _unit_vector_coordinates(reference)
+    return ordered(comparer, Seq(tuple(items or ()), "<", ">"), answer)
+
+
+def _unit_vector_coordinates(node: Node, *, count: int = 0) -> list[Node] | None:
     """Returns the coordinates of 3i − 4j written with unit vectors."""
     units = [Const("unit:i"), Const("unit:j"), Const("unit:k")]
     used = [u for u in units if mentions(node, u)]
     if not used:
         return None
-    count = 3 if units[2] in used else 2
+    count = count or (3 if units[2] in used else 2)
     return [
         replace(node, {u: Num(1 if i == index else 0) for i, u in enumerate(units)})
         for index in range(count)
