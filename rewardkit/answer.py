@@ -115,6 +115,7 @@ _NUMBERED = re.compile(
 )
 """Words before a number that names something instead of counting it."""
 _JOINED = re.compile(r"\d\s*(?:,\s*(?:and\s+)?|\s[a-z]+\s+and\s+|\s)$", re.IGNORECASE)
+_TELLS = re.compile(r"\b(?:I|we)\s+(?:get|got|find|found|have|obtain)\b", re.IGNORECASE)
 _DANGLING = re.compile(r"(?:[=+<:(\[{-]|\b(?:is|are|and|or|the|of|to|equals?|by))$")
 """How no finished text ends."""
 _SENTENCE_END = re.compile(r"[.!?。]\s+(?=[^\d\s])|\n+")
@@ -268,7 +269,11 @@ def _last_value(text: str, start: int) -> AnswerSpan:
     body = text[start:].rstrip()
     if _DANGLING.search(body, max(0, len(body) - 20)):
         return AnswerSpan(None, reason=Reason.TRUNCATED, detail="the text stops in mid-sentence")
-    if len(body.strip()) <= _WHOLE and _NOTHING_ELSE.fullmatch(body.strip()):
+    if (
+        len(body.strip()) <= _WHOLE
+        and not _TELLS.search(body)
+        and _NOTHING_ELSE.fullmatch(body.strip())
+    ):
         low = start + len(body) - len(body.lstrip())
         return AnswerSpan(body.strip(), low, start + len(body), "last", rivals=(body.strip(),))
     if body[-1] not in ".!?。$)]}%*`\"'" and not body[-1].isdigit():

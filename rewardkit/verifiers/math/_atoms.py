@@ -22,6 +22,7 @@ from rewardkit.verifiers.math._nodes import (
     Pow,
     Quantity,
     Seq,
+    SetOp,
     Sym,
 )
 from rewardkit.verifiers.math._rewrite import plus_scaled
@@ -180,6 +181,9 @@ class AtomParser(BracketParser, FunctionParser):
             self.at += 2
             self.expect("}")
             return node
+        if node == Const("R") and self.at_op("*"):
+            self.take()
+            return SetOp("minus", (node, Seq((Num(0),), "{", "}")))
         if node == Const("R") and (half_line := self.half_line()):
             return half_line
         if (
@@ -329,6 +333,8 @@ class AtomParser(BracketParser, FunctionParser):
             self.take()
         if lower in _CURRENCIES and self.peek.kind == "num":
             return Quantity(self.factor(), "INR" if lower == "rs" else value.upper())
+        if lower in ("constant", "const"):
+            return Sym("const")
         if self.names_value():
             return Sym(f"word {lower}")
         if lower in ("approximately", "approx", "about", "roughly", "around", "nearly"):

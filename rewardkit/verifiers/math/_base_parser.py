@@ -55,13 +55,11 @@ class BaseParser(ABC):
         return token.kind in ("word", "prose") and token.value.lower() in values
 
     def at_membership(self) -> bool:
-        """Returns True at `(k ∈ ℤ)`, which is no factor."""
-        ahead = self.tokens[self.at + 1 : self.at + 3]
-        return (
-            self.at_op("(")
-            and [t.kind for t in ahead] == ["word", "cmd"]
-            and ahead[1].value == "in"
-        )
+        """Returns True at `(k ∈ ℤ)` or `(k is an integer)`, which is no factor."""
+        if not self.at_op("(") or self.tokens[self.at + 1].kind != "word":
+            return False
+        mark = self.tokens[self.at + 2]
+        return (mark.kind, mark.value) in (("cmd", "in"), ("prose", "is"))
 
     def at_differential(self) -> bool:
         """Returns True at the dx of an integral."""

@@ -14,6 +14,7 @@ from rewardkit.verifiers.math._nodes import (
     Node,
     Num,
     Quantity,
+    Rel,
     Seq,
 )
 from rewardkit.verifiers.math._symbols import SCALES, SYMBOL_UNITS
@@ -243,6 +244,8 @@ class BracketParser(BaseParser):
         self.end_environment()
         if not rows:
             raise NotMathError("a case list without cases")
+        if all(isinstance(value, Rel) and condition is None for value, condition in rows):
+            return Listing(tuple(value for value, _ in rows), (",",) * (len(rows) - 1))  # a system
         return Cases(tuple(rows))
 
     def listing_in_cell(self) -> Node:

@@ -42,7 +42,7 @@ from rewardkit.verifiers.math._rules_collections import (
 )
 from rewardkit.verifiers.math._rules_relations import asymptotics, families, piecewise, relation
 from rewardkit.verifiers.math._rules_values import base_number, named_set, quantity, ratios, values
-from rewardkit.verifiers.math._shapes import has_unit_vectors, unlabel
+from rewardkit.verifiers.math._shapes import has_unit_vectors, unlabel, without_domain
 
 __all__ = ["compare"]
 
@@ -68,7 +68,9 @@ def compare(comparer: Comparer, reference: Node, answer: Node) -> Decision:
     """Returns whether the answer says the same as the reference."""
     if reference == answer:
         return equal("canonical", "the same expression")
-    answer, reference = unlabel(answer), unlabel(reference)
+    answer, reference = without_domain(unlabel(answer)), without_domain(unlabel(reference))
+    if isinstance(reference, Listing) and all(isinstance(i, Congruence) for i in reference.items):
+        return families(comparer, reference, answer)
     if isinstance(reference, Add | Mul | Div | Neg | Call) and contains(reference, (PlusMinus,)):
         return collection(comparer, reference, answer)
     if isinstance(reference, Add | Mul | Neg) and has_unit_vectors(reference):

@@ -37,7 +37,8 @@ class ConditionParser(BaseParser):
         while self.at_condition():
             if self.at_membership():
                 self.take()
-                found.append(self.relation())
+                condition = self.relation()
+                found.append(_ranged(condition, self.quantifying_words(prose=True)))
                 self.expect(")")
                 continue
             explains = self.take().value.lower() == "where"
@@ -46,9 +47,7 @@ class ConditionParser(BaseParser):
                 break
             condition = self.relation()
             words |= self.quantifying_words(prose=True)
-            if isinstance(condition, Sym) and words & {"integer", "integers", "whole", "natural"}:
-                kind = "N" if words & _POSITIVE else "Z"
-                condition = Rel((condition, Const(kind)), ("in",))
+            condition = _ranged(condition, words)
             named = isinstance(condition, Quantity) and isinstance(condition.body, Sym)
             if not (explains and named):  # where x is the width
                 found.append(condition)
@@ -73,6 +72,14 @@ class ConditionParser(BaseParser):
             if self.at_op("-") and self.tokens[self.at + 1].value.lower() in _WORDS:
                 self.take()  # non-zero
         return words
+
+
+def _ranged(condition: Node, words: set[str]) -> Node:
+    """Returns `k ∈ ℤ` for `k is an integer`."""
+    if isinstance(condition, Sym) and words & {"integer", "integers", "whole", "natural"}:
+        kind = "N" if words & _POSITIVE else "Z"
+        return Rel((condition, Const(kind)), ("in",))
+    return condition
 
 
 def attach_conditions(items: list[Node], joins: list[str], conditions: list[Node]) -> Node:

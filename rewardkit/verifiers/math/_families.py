@@ -120,7 +120,13 @@ def family(node: Node, meter: Meter | None = None) -> tuple[str, Family]:
     match node:
         case Congruence(Sym(name), right, modulus):
             return name.strip("?"), _congruence(right, modulus, meter)
-        case Rel((Sym(name), Builder() as target), ("in",)):
+        case Listing(items) if all(isinstance(item, Congruence) for item in items):
+            found = [family(item, meter) for item in items]
+            names = {name for name, _ in found}
+            if len(names) != 1:
+                raise UnsupportedError("congruences of different unknowns")
+            return names.pop(), _union([members for _, members in found])
+        case Rel((Sym(name), Builder() as target), ("in" | "=",)):
             return name, family(target, meter)[1]
         case Builder(Rel((Sym(name), Const("Z")), ("in",)), (condition,)):
             subject, found = family(condition, meter)

@@ -29,6 +29,7 @@ from rewardkit.verifiers.math._nodes import (
     Percent,
     Pow,
     Quantity,
+    Rel,
     Seq,
     Sym,
 )
@@ -94,7 +95,8 @@ _MACHINE_DIGITS = 18
 _SET_OF_GROUPS = re.compile(r"\\?[{\[]\s*\d+(?:,\d{3})+\s*\\?[}\]]$")
 _LISTED = re.compile(r"[(\[{]\s*\d+(?:,\d{3})+\s*\\?[)\]}]")
 """Digit groups that fill a bracket: more likely \\gcd(84,126) than a number."""
-_DECIMAL_COMMA = re.compile(r"^[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
+_DECIMAL_COMMA = re.compile(r"^(?:[A-Za-z]\s*=\s*)?[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
+_COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _TASK = re.compile(
     r"(?:comput|evaluat|calculat|find|simplif|determin|what\s+is|solve|value\s+of|asked\s+for|work\s+out|problem|question|expand|prove)"
     r"[^.\n]{0,80}$",
@@ -151,6 +153,8 @@ def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: st
     cleaned = clean(strip_lead_in(span, long=reference.kind == "math"))
     if reference.kind == "math":
         cleaned = _OPTION_LABEL.sub("", cleaned)
+        if cleaned.startswith("="):
+            cleaned = cleaned[1:].lstrip()
     canonical = squeeze(cleaned)
     if canonical and canonical == reference.canonical:
         return _SAME_TEXT
@@ -245,6 +249,8 @@ def _same_letters(reference: str, plain: str) -> bool:
 
 def _same_truth(reference: str, plain: str) -> bool:
     """Returns True if a text says yes (or no) and not the opposite: `Yes, since 3 > 2`."""
+    if plain in ("T", "F"):
+        return reference == {"T": "true", "F": "false"}[plain]
     first = re.match(r"(?:yes|no|true|false)\b", plain.lower())
     if not first or first.group() != reference:
         return False
@@ -424,8 +430,13 @@ def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:
     readings = [Reading(grouped=False), Reading()] if listed else [Reading()]
     scalar = wanted.body if isinstance(wanted, Quantity) else wanted
     whole = isinstance(scalar, Num) and isinstance(scalar.value, int)
-    comma = len(cleaned) < _MAX_COMMA_CHARS and _DECIMAL_COMMA.match(cleaned)
-    if comma and not sequence and not isinstance(wanted, Sym) and not whole:
+    if isinstance(scalar, Rel) and scalar.ops == ("=",):
+        whole = isinstance(scalar.sides[1], Num) and isinstance(scalar.sides[1].value, int)
+    spaced = cleaned.replace("\\,", " ")
+    comma = len(cleaned) < _MAX_COMMA_CHARS and _DECIMAL_COMMA.match(spaced)
+    if ";" in cleaned and _COMMA_IN_NUMBER.search(cleaned):
+        readings.append(Reading(decimal_comma=True))  # (1,5; 2)
+    elif comma and not sequence and not isinstance(wanted, Sym) and not whole:
         readings.append(Reading(decimal_comma=True))
     return readings
 

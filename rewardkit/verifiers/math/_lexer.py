@@ -55,9 +55,22 @@ _BASE_INDEX = re.compile(
     r"_\s*\{\s*(?:\\(?:text|mathrm|rm)\s*\{?\s*)?base[\s~-]*\}?\s*(?:\\text\s*\{)?\s*(\d{1,2}|[a-z]+)\s*\}?\s*\}"
 )
 _APPROX_ASIDE = re.compile(
-    r"\s*(?:\\left)?[(\[]\s*\\approx\s*([^()\[\]]{1,60}?)\s*(?:\\right)?[)\]]\s*$"
+    r"\s*(?:\\left|\\text\s*\{\s*(?=[^{}]*\}\s*$))?[(\[]\s*\\approx\s*([^()\[\]{}]{1,60}?)\s*"
+    r"(?:\\right)?[)\]]\s*\}?\s*$"
 )
 """`(≈ 6.28)` behind a value."""
+_APPROX_WORDS = re.compile(
+    r"\\text\s*\{\s*,?\s*or\s+(?:approximately|about|roughly)\s*\}"
+    r"|(?<=\()\s*(?:or\s+)?approximately\b\s*\}?"
+    r"|\\text\s*\{\s*(?=\(\s*(?:or\s+)?approximately\s*\})"
+)
+_ROUNDING = re.compile(
+    r"\\text\s*\{[\s,]*\(?\s*(?:rounded\s+|correct\s+)?to\s+(?:the\s+nearest\s+[a-z ]{2,20}|"
+    r"(?:\d|one|two|three|four|five)\s+(?:decimal\s+places?|d\.?\s?p\.?|significant\s+(?:figures?|digits?)))"
+    r"\s*\)?\s*\}\s*$",
+    re.IGNORECASE,
+)
+_LONE_BRACKET = re.compile(r"\\text\s*\{\s*([()])\s*\}")
 _DOUBLED = re.compile(r"(?<!\\)\\{2,}(?=[A-Za-z])")
 _DECIMAL_BRACE_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
 _THIN_GROUP = re.compile(r"(?<=\d)(?:\\[,;: ]|~)(?=\d{3}(?!\d))")
@@ -80,8 +93,6 @@ def clean(text: str) -> str:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
         text = text.replace("\\text{,}", "{,}")
-        if "approx" in text:
-            text = _APPROX_ASIDE.sub(r" \\approx \1", text)
         if any(name in text for name in ("color", "\\label", "\\tag")):
             text = _COLOR.sub("", text)
         if any(name in text for name in ("space", "phantom")):
@@ -100,11 +111,22 @@ def clean(text: str) -> str:
         text = _without_inner_dollars(text)
     if text.endswith("\\") and not text.endswith("\\\\"):
         text = text[:-1].rstrip()
+    if "approx" in text or "\\text" in text:
+        text = _without_remarks(text)
     if "per cent" in text:
         text = text.replace("per cent", "percent")
     if "base" in text:
         text = _BASE_WORDS_AFTER.sub(r"(\1)_{\2}", _BASE_INDEX.sub(r"_{\1}", text))
     return text
+
+
+def _without_remarks(text: str) -> str:
+    """Returns the text with `(≈ 6.28)` and `or approximately 6.28` as ≈, and without `(to 2 d.p.)`."""
+    text = _ROUNDING.sub("", text)
+    if "approx" in text:
+        text = _APPROX_WORDS.sub(" \\\\approx ", text)
+        text = _APPROX_ASIDE.sub(r" \\approx \1", text)
+    return _LONE_BRACKET.sub(r"\1", text)
 
 
 def _without_inner_dollars(text: str) -> str:

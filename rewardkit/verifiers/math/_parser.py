@@ -163,6 +163,9 @@ class _Parser(AtomParser, ConditionParser):
         modulus = self.modulus() if ops[-1] in ("equiv", "=") else None
         if modulus is not None and len(sides) == 2:
             return Congruence(sides[0], sides[1], modulus)
+        match sides, ops:
+            case [Call("mod", (Sym() as name, modulus)), Num() as rest], ["="]:
+                return Congruence(name, rest, modulus)  # n mod 2 = 1
         if "equiv" in ops:
             ops = ["=" if op == "equiv" else op for op in ops]
         return Rel(tuple(sides), tuple(ops))
@@ -202,10 +205,14 @@ class _Parser(AtomParser, ConditionParser):
     def ratio(self) -> Node:
         node = self.sum()
         parts = [node]
-        while (self.at_op(":") and not self.builders) or self.at_word("to"):
-            self.take()
+        while (self.at_op(":") and not self.builders) or self.at_word("to") or self.at_is_to():
+            if self.take().value == "is":
+                self.take()
             parts.append(self.sum())
         return Ratio(tuple(parts)) if len(parts) > 1 else node
+
+    def at_is_to(self) -> bool:
+        return self.at_word("is") and self.tokens[self.at + 1].value == "to"
 
     def sum(self) -> Node:
         terms, result = list[Node](), None
@@ -319,6 +326,8 @@ class _Parser(AtomParser, ConditionParser):
         if token.kind == "prose":
             word = token.value.lower()
             if word in FUNCTIONS and word not in _UNITS_TOO:
+                return False
+            if self.at_is_to():
                 return False
             if word in _COPULAS and self.names_parameter(self.tokens[self.at + 1].value.lower()):
                 return False  # k is an integer

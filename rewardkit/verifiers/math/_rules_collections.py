@@ -1,5 +1,6 @@
 """Rules for several values: tuples, sets, lists, systems, sequences, matrices, labelled parts."""
 
+import re
 from collections.abc import Sequence
 
 from rewardkit.verifiers.math._comparer import Comparer
@@ -104,8 +105,10 @@ def collection(comparer: Comparer, reference: Node, answer: Node) -> Decision:
     if isinstance(reference, Listing) and (named := assignments(reference.items)) is not None:
         return systems(comparer, named, reference, answer)
     match answer:
-        case Rel((Sym(), Seq(_, "{", _) as members_of), ("in",)):
+        case Rel((Sym() | Seq(), Seq(_, "{", _) as members_of), ("in",)):
             answer = members_of
+    if _other_unknowns(reference, answer):
+        return different("structure", "other unknowns")
     if is_set_like(reference) or (isinstance(reference, Listing) and is_set_like(answer)):
         return real_sets(comparer, reference, answer)
     answer = last_side(answer, keep=same_variable_values)
@@ -126,6 +129,15 @@ def collection(comparer: Comparer, reference: Node, answer: Node) -> Decision:
             return real_sets(comparer, reference, answer)
         return different("structure", f"a {kind_name(answer)} where several values were asked for")
     return matching(comparer, wanted, given)
+
+
+def _other_unknowns(reference: Node, answer: Node) -> bool:
+    """Returns True if the values of one unknown were asked for and several unknowns are given."""
+    if not isinstance(reference, Listing) or not isinstance(answer, Listing):
+        return False
+    asked = same_variable_values(reference) is not None
+    named = assignments(answer.items) if asked else None
+    return named is not None and len({name.partition("_")[0] for name in named}) > 1
 
 
 def systems(
@@ -209,6 +221,11 @@ def _rows(node: Seq) -> tuple[tuple[Node, ...], ...]:
 
 
 def labelled(comparer: Comparer, reference: Labelled, answer: Node) -> Decision:
+    if isinstance(answer, Listing):
+        named = assignments(answer.items)
+        if named is None and all(_PLAIN_LABEL.fullmatch(label) for label, _ in reference.items):
+            return elementwise(comparer, [part for _, part in reference.items], answer.items)
+        answer = Labelled(tuple(sorted((named or {}).items())))
     if not isinstance(answer, Labelled):
         return different("structure", "no labelled parts")
     names = [label for label, _ in reference.items]
@@ -217,6 +234,10 @@ def labelled(comparer: Comparer, reference: Labelled, answer: Node) -> Decision:
     return all_of(
         comparer.compare(a, b) for (_, a), (_, b) in zip(reference.items, answer.items, strict=True)
     )
+
+
+_PLAIN_LABEL = re.compile(r"[a-h\d]|i{1,3}|iv|v")
+"""Labels that say nothing but the order: (a), (ii), 1."""
 
 
 def _interval_like(node: Seq) -> bool:

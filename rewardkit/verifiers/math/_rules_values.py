@@ -84,6 +84,9 @@ def values(comparer: Comparer, reference: Node, answer: Node) -> Decision:
         return piecewise(comparer, reference, value)
     if isinstance(value, Listing):
         value = _mixed(value) or value
+        if isinstance(value, Listing) and set(value.joins) == {"or"}:
+            decision = all_of(comparer.compare(reference, item) for item in value.items)
+            return decision if decision else different("structure", "several values")
     if contains(value, (Ellipsis,)) and not contains(reference, (Ellipsis,)):
         return different("structure", "dots where a value was asked for")
     if isinstance(value, VALUES) and free_symbols(value) and not free_symbols(reference):

@@ -71,6 +71,7 @@ __all__ = [
     "split_at_dots",
     "unlabel",
     "whole_solutions",
+    "without_domain",
     "without_repeats",
 ]
 
@@ -95,6 +96,23 @@ def unlabel(node: Node) -> Node:
     """Returns the node without wrappers that say nothing: a group of one, an implied set."""
     if isinstance(node, Listing) and len(node.items) == 1:
         return node.items[0]
+    return node
+
+
+def without_domain(node: Node) -> Node:
+    """Returns `a_n = 2n + 1` for `a_n = 2n + 1, n ≥ 1`: where a definition holds is no value."""
+    match node:
+        case Listing((Rel((head, body), ("=",)) as definition, *rest), _) if rest:
+            named = isinstance(head, Apply) or (isinstance(head, Sym) and "_" in head.name)
+            bound = free_symbols(body)
+            if named and all(
+                isinstance(part, Rel)
+                and "=" not in part.ops
+                and len(free_symbols(part)) == 1
+                and free_symbols(part) <= bound
+                for part in rest
+            ):
+                return definition
     return node
 
 

@@ -16,7 +16,7 @@ from rewardkit.verifiers.math._nodes import (
 )
 from rewardkit.verifiers.math._rewrite import free_symbols, rebuild, replace, walk
 
-__all__ = ["other_spellings", "with_standard_indices"]
+__all__ = ["other_spellings", "reindexed", "with_standard_indices"]
 
 _ARBITRARY = re.compile(r"[CcK](?:_\d)?")
 _INDEXED = re.compile(r"[Cc]_\d")
@@ -36,6 +36,8 @@ def other_spellings(reference: Node, answer: Node) -> Iterator[Node]:
         unit = next(s for s in _UNITS_OF_I if s.name in theirs)
         if unit.name not in free_symbols(reference):
             yield replace(answer, {unit: Const("i")})
+    if free_symbols(reference) == {"j"} and not theirs and _mentions_i(answer):
+        yield replace(answer, {Const("i"): Sym("j")})
     yield from _renamed_constants(reference, answer)
 
 
@@ -89,6 +91,19 @@ def _solves_an_equation(node: Node) -> bool:
     )
 
 
+def reindexed(node: Node, old: str, new: str) -> Node:
+    """Returns the expression with an index renamed, also within names: a_{k-1} as a_{n-1}."""
+    pattern = re.compile(rf"(?<![A-Za-z]){re.escape(old)}(?![A-Za-z])")
+    names: dict[Node, Node] = {Sym(old): Sym(new)}
+    for name in free_symbols(node):
+        letter, dash, index = name.partition("_")
+        pair = len(index) == 2 and index.isalpha()  # d_{ij} has two indices
+        given = index.replace(old, new) if pair else pattern.sub(new, index)
+        if dash and given != index:
+            names[Sym(name)] = Sym(f"{letter}_{given}")
+    return replace(node, names)
+
+
 def with_standard_indices(node: Node, level: int = 0) -> Node:
     r"""Returns the expression with the indices of its sums named by their depth.
 
@@ -97,13 +112,7 @@ def with_standard_indices(node: Node, level: int = 0) -> Node:
     if not isinstance(node, BigOp):
         return rebuild(node, lambda inner: with_standard_indices(inner, level))
     mark = f"#{level}"
-    pattern = re.compile(rf"(?<![A-Za-z]){re.escape(node.variable)}(?![A-Za-z])")
-    names: dict[Node, Node] = {Sym(node.variable): Sym(mark)}
-    for name in free_symbols(node.body):
-        letter, dash, index = name.partition("_")
-        if dash and pattern.search(index):
-            names[Sym(name)] = Sym(f"{letter}_{pattern.sub(mark, index)}")
-    body = with_standard_indices(replace(node.body, names), level + 1)
+    body = with_standard_indices(reindexed(node.body, node.variable, mark), level + 1)
     low, high = (
         None if end is None else with_standard_indices(end) for end in (node.low, node.high)
     )

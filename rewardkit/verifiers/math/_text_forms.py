@@ -64,7 +64,18 @@ _LEAD_IN = re.compile(
 
 _LONG_LEAD_IN = re.compile(
     r"^\s*(?:\\text(?:bf)?\s*\{)?\s*(?:(?:so|thus|hence|therefore),?\s+)?(?:there\s+|the\s[a-z][a-z ',-]{0,80}?)"
-    r"(?:\bis|\bare|\bequals|=|:)\s*:?\s*(?P<close>\})?\s*(?=[\d\\$(\[{+.-]|$)",
+    r"(?:\bis|\bare|\bequals|=|:)\s*:?\s*(?P<close>\})?\s*"
+    r"(?=[\d\\$(\[{+.-]|[A-Za-z](?:_\{?\w+\}?)?\s*(?:[=<>]|\\(?:in|leq?|geq?|neq?|equiv)\b)|$)",
+    re.IGNORECASE,
+)
+_NOUN_LEAD_IN = re.compile(
+    r"^\s*(?:\\text\s*\{)?\s*the\s+(?:points?|line|interval|set|vector|matrix|function|equation|number|value)\s*"
+    r"(?P<close>\})?\s*(?=[\\(\[{$])",
+    re.IGNORECASE,
+)
+_ALL_BUT = re.compile(
+    r"^(?:\\text\s*\{)?\s*all\s+reals?(?:\s+numbers?|\s+values?)?(?:\s+\$?x\$?)?\s+except\s+(?:for\s+)?(?:when\s+)?\}?"
+    r"\s*(?:\$?x\s*=\s*)?([^{}]{1,60}?)\s*\}?$",
     re.IGNORECASE,
 )
 
@@ -92,7 +103,10 @@ def strip_lead_in(text: str, *, long: bool = False) -> str:
 
     With `long`, also without a sentence such as "The number of pairs is" before a formula.
     """
-    found = _LEAD_IN.match(text) or (_LONG_LEAD_IN.match(text) if long else None)
+    found = _LEAD_IN.match(text)
+    if long and not found:
+        found = _LONG_LEAD_IN.match(text) or _NOUN_LEAD_IN.match(text)
+        text = _ALL_BUT.sub(r"\\mathbb{R}\\setminus\\{\1\\}", text)
     if found and _TWISTED.search(found.group()):
         return text
     if not found:
@@ -413,7 +427,7 @@ def _whole(words: list[str]) -> int | None:
 
 
 _EMPTY = re.compile(
-    r"^(?:(?:there\s+(?:is|are|exists?|exist)\s+)?(?:no|none|not any)\b\s*(?:(?:such|real|integer|valid|possible|other)\s+)*"
+    r"^(?:(?:the|this)\s+[a-z]+(?:\s+[a-z]+)?\s+)?(?:(?:has|have)\s+)?(?:(?:there\s+(?:is|are|exists?|exist)\s+)?(?:no|none|not any)\b\s*(?:(?:such|real|integer|valid|possible|other)\s+)*"
     r"(?:solutions?|values?|roots?|answers?|numbers?|integers?|triangles?|functions?|pairs?|x|n)?(?:\s+exists?|\s+exist|\s+in\s+\w+)?|"
     r"(?:the\s+)?(?:empty|null)\s+set|does\s+not\s+exist|no\s+solutions?|inconsistent|dne|unsolvable|impossible)$",
     re.IGNORECASE,
@@ -443,6 +457,10 @@ def full_weekday(words: str) -> str:
     return _SHORT_WEEKDAYS.get(words, "")
 
 
+_SUBJECT = re.compile(
+    r"^(?:this )?(?:series|sequence|integral|limit|function|statement|system|matrix)\s+(?:is\s+)?(?=\w)"
+)
+_SAME_WORDS = {"divergent": "diverges", "convergent": "converges"}
 _INFINITE = re.compile(
     r"(?:there are )?(?:infinitely many|(?:an )?infinite number of)"
     r"(?: (?:real |distinct |such )?(?:solutions?|values?|answers?))?"
@@ -459,6 +477,8 @@ def normal_text(plain: str) -> str:
     text = text.replace("’", "'")
     for _ in range(2):
         text = _ARTICLE.sub("", text)
+    text = _SUBJECT.sub("", text)
+    text = _SAME_WORDS.get(text, text)
     return "infinitely many" if _INFINITE.fullmatch(text) else text.strip()
 
 
