@@ -95,7 +95,7 @@ class AtomParser(BracketParser, FunctionParser):
                 return False
             return not (self.integrals and len(value) == 2 and value[0] == "d")
         if kind == "prose":  # \operatorname{cis}
-            return value in FUNCTIONS and len(value) > 2 and value not in ("min", "arg")
+            return value in FUNCTIONS and len(value) > 2 and value not in ("min", "sec", "arg")
         if kind == "begin":
             return True
         if kind == "op":

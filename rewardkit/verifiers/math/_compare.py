@@ -68,7 +68,9 @@ def compare(comparer: Comparer, reference: Node, answer: Node) -> Decision:
     """Returns whether the answer says the same as the reference."""
     if reference == answer:
         return equal("canonical", "the same expression")
-    answer, reference = without_domain(unlabel(answer)), without_domain(unlabel(reference))
+    answer, reference = unlabel(answer), unlabel(reference)
+    if isinstance(answer, Listing) != isinstance(reference, Listing):
+        answer, reference = without_domain(answer), without_domain(reference)
     if isinstance(reference, Listing) and all(isinstance(i, Congruence) for i in reference.items):
         return families(comparer, reference, answer)
     if isinstance(reference, Add | Mul | Div | Neg | Call) and contains(reference, (PlusMinus,)):

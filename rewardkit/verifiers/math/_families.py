@@ -15,6 +15,7 @@ from rewardkit.verifiers.math._limits import (
 from rewardkit.verifiers.math._nodes import (
     Add,
     Builder,
+    Call,
     Congruence,
     Const,
     Listing,
@@ -120,6 +121,8 @@ def family(node: Node, meter: Meter | None = None) -> tuple[str, Family]:
     match node:
         case Congruence(Sym(name), right, modulus):
             return name.strip("?"), _congruence(right, modulus, meter)
+        case Rel((Call("mod", (Sym(name), modulus)), rest), ("=",)):
+            return name, _congruence(rest, modulus, meter)
         case Listing(items) if all(isinstance(item, Congruence) for item in items):
             found = [family(item, meter) for item in items]
             names = {name for name, _ in found}

@@ -12,7 +12,7 @@ from rewardkit.verdict import Reason
 from rewardkit.verifiers.math._compare import compare
 from rewardkit.verifiers.math._comparer import Comparer
 from rewardkit.verifiers.math._decision import Decision, different, equal, oversized, undecided
-from rewardkit.verifiers.math._lexer import Reading, clean
+from rewardkit.verifiers.math._lexer import Reading, clean, single_spaces
 from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
 from rewardkit.verifiers.math._literals import read_literal
 from rewardkit.verifiers.math._nodes import (
@@ -150,7 +150,7 @@ def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: st
         and (known := _whole_number(reference)) is not None
     ):
         return _SAME_NUMBER if int(span) == known else _OTHER_NUMBER
-    cleaned = clean(strip_lead_in(span, long=reference.kind == "math"))
+    cleaned = clean(strip_lead_in(single_spaces(span), long=reference.kind == "math"))
     if reference.kind == "math":
         cleaned = _OPTION_LABEL.sub("", cleaned)
         if cleaned.startswith("="):

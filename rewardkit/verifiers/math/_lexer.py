@@ -16,7 +16,7 @@ from rewardkit.verifiers.math._symbols import (
 )
 from rewardkit.verifiers.math._units import is_unit_letter
 
-__all__ = ["Reading", "Token", "clean", "read_decimal", "tokenize"]
+__all__ = ["Reading", "Token", "clean", "read_decimal", "single_spaces", "tokenize"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,7 @@ _ROUNDING = re.compile(
     re.IGNORECASE,
 )
 _LONE_BRACKET = re.compile(r"\\text\s*\{\s*([()])\s*\}")
+_SPACE_RUN = re.compile(r"\s{2,}")
 _DOUBLED = re.compile(r"(?<!\\)\\{2,}(?=[A-Za-z])")
 _DECIMAL_BRACE_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
 _THIN_GROUP = re.compile(r"(?<=\d)(?:\\[,;: ]|~)(?=\d{3}(?!\d))")
@@ -82,13 +83,21 @@ _WRAPPER_STARTS = ("$", "\\", "*", "_", "`")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 
 
+def single_spaces(text: str) -> str:
+    """Returns the text with its runs of white space as one space.
+
+    Two parts of a pattern that both take white space are quadratic in a run, three are cubic.
+    """
+    return _SPACE_RUN.sub(" ", text)
+
+
 def clean(text: str) -> str:
     r"""Returns the text of one answer in the lexer's alphabet, without math delimiters around it.
 
     >>> clean("$$\\boxed{12{,}500}$$")
     '12,500'
     """
-    text = clean_characters(text)
+    text = single_spaces(clean_characters(text))
     if "\\" in text:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)

@@ -45,7 +45,7 @@ from rewardkit.verifiers.math._units import is_unit_word, parse_unit
 __all__ = ["parse"]
 
 _SET_OPERATORS = {"cup": "cup", "cap": "cap", "setminus": "minus", "bigcup": "cup"}
-_UNITS_TOO = ("min", "arg")
+_UNITS_TOO = ("min", "sec", "arg")
 _COPULAS = frozenset(["is", "are"])
 _NEVER_UNITS = ("and", "or", "to", "mod", "otherwise")
 _JOINING = {
@@ -163,9 +163,6 @@ class _Parser(AtomParser, ConditionParser):
         modulus = self.modulus() if ops[-1] in ("equiv", "=") else None
         if modulus is not None and len(sides) == 2:
             return Congruence(sides[0], sides[1], modulus)
-        match sides, ops:
-            case [Call("mod", (Sym() as name, modulus)), Num() as rest], ["="]:
-                return Congruence(name, rest, modulus)  # n mod 2 = 1
         if "equiv" in ops:
             ops = ["=" if op == "equiv" else op for op in ops]
         return Rel(tuple(sides), tuple(ops))

@@ -33,8 +33,8 @@ _COMMAND_GROUP = re.compile(
     r"\\(?:text|texttt|textsf|mathtt|textbf|textit|mathrm|mathbf|mathsf|mathit|rm|bf|operatorname|mbox|hbox|textrm|textnormal|boldsymbol|emph|underline|boxed|fbox|textup)\s*\{([^{}]*)\}"
 )
 _SPACES = re.compile(
-    r"\\[ ,;:!>/]|~|\\(?:q?quad|enspace|(?:neg)?(?:thin|med|thick)space|hfill|left|right|displaystyle)(?![A-Za-z])"
-    r"|[ \t\n\r\f\v]+"
+    r"(?:\\[ ,;:!>/]|~|\\(?:q?quad|enspace|(?:neg)?(?:thin|med|thick)space|hfill|left|right|displaystyle)(?![A-Za-z])"
+    r"|[ \t\n\r\f\v])+"
 )
 
 
@@ -458,7 +458,8 @@ def full_weekday(words: str) -> str:
 
 
 _SUBJECT = re.compile(
-    r"^(?:this )?(?:series|sequence|integral|limit|function|statement|system|matrix)\s+(?:is\s+)?(?=\w)"
+    r"^(?:this )?(?:series|sequence|integral|limit|function|statement|system|matrix)\s+"
+    r"(?:is\s+(?=\w)|(?=diverges|converges|does\b|increases|decreases))"
 )
 _SAME_WORDS = {"divergent": "diverges", "convergent": "converges"}
 _INFINITE = re.compile(
