@@ -57,7 +57,7 @@ class BracketParser(BaseParser):
         return node
 
     def prescript(self) -> Node:
-        """Takes the rest of `{}_{10}C_{4}`, or the factor after an empty group."""
+        """Takes the rest of `{}_{10}C_{4}` or `^{10}C_4`, or the factor after an empty group."""
         if self.at_op("_") or self.at_op("^"):
             self.take()
             upper = self.exponent()
@@ -77,6 +77,9 @@ class BracketParser(BaseParser):
         if value == "{":
             self.at -= 1
             return self.group()
+        if value == "^":
+            self.at -= 1
+            return self.prescript()
         if value == "{set":
             return self.set_braces()
         if value == "|":

@@ -71,6 +71,7 @@ _ROUNDING = re.compile(
     re.IGNORECASE,
 )
 _LONE_BRACKET = re.compile(r"\\text\s*\{\s*([()])\s*\}")
+_UPRIGHT_E = re.compile(r"(?<=\d)\\(?:mathrm|text)\{[eE]\}(?=[+-]?\d)")
 _SPACE_RUN = re.compile(r"\s{2,}")
 _DOUBLED = re.compile(r"(?<!\\)\\{2,}(?=[A-Za-z])")
 _DECIMAL_BRACE_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
@@ -101,7 +102,7 @@ def clean(text: str) -> str:
     if "\\" in text:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
-        text = text.replace("\\text{,}", "{,}")
+        text = _UPRIGHT_E.sub("e", text.replace("\\text{,}", "{,}"))
         if any(name in text for name in ("color", "\\label", "\\tag")):
             text = _COLOR.sub("", text)
         if any(name in text for name in ("space", "phantom")):
