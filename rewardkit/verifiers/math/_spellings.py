@@ -36,8 +36,9 @@ def other_spellings(reference: Node, answer: Node) -> Iterator[Node]:
         unit = next(s for s in _UNITS_OF_I if s.name in theirs)
         if unit.name not in free_symbols(reference):
             yield replace(answer, {unit: Const("i")})
-    if free_symbols(reference) == {"j"} and not theirs and _mentions_i(answer):
-        yield replace(answer, {Const("i"): Sym("j")})
+    mine = free_symbols(reference)
+    if mine in ({"j"}, {"I"}) and not theirs and _mentions_i(answer):
+        yield replace(answer, {Const("i"): Sym(next(iter(mine)))})
     yield from _renamed_constants(reference, answer)
 
 
