@@ -124,11 +124,11 @@ def family(node: Node, meter: Meter | None = None) -> tuple[str, Family]:
         case Rel((Call("mod", (Sym(name), modulus)), rest), ("=",)):
             return name, _congruence(rest, modulus, meter)
         case Listing(items) if all(isinstance(item, Congruence) for item in items):
-            found = [family(item, meter) for item in items]
-            names = {name for name, _ in found}
+            several = [family(item, meter) for item in items]
+            names = {name for name, _ in several}
             if len(names) != 1:
                 raise UnsupportedError("congruences of different unknowns")
-            return names.pop(), _union([members for _, members in found])
+            return names.pop(), _union([members for _, members in several])
         case Rel((Sym(name), Builder() as target), ("in" | "=",)):
             return name, family(target, meter)[1]
         case Builder(Rel((Sym(name), Const("Z")), ("in",)), (condition,)):
