@@ -36,7 +36,7 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 _DENIAL_AFTER = re.compile(
-    r"[\s$*)]*\?|[\s$*]*(?:is|was)\s+(?:wrong|incorrect|not\s+(?:right|correct|the\s+answer|it)\b)"
+    r"[\s$*)]*\?|[\s$*]*(?:is|was)\s+(?:the\s+)?(?:wrong|incorrect|not\s+(?:right|correct|the\s+answer|it)\b)"
     r"|[\s$.,;*)]*(?:but\s+)?I(?:'m| am)\s+(?:not\s+(?:sure|certain)|unsure|guessing)\b(?!\s+why)"
     r"|.{0,60}?\b(?:I\s+)?cannot\s+decide\b|.{0,40}?\bjust\s+a\s+guess\b",
     re.IGNORECASE,

@@ -114,7 +114,10 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 """Words before a number that names something instead of counting it."""
-_JOINED = re.compile(r"\d\s*(?:,\s*(?:and\s+)?|\s[a-z]+\s+and\s+)$", re.IGNORECASE)
+_JOINED = re.compile(r"\d\s*(?:,\s*(?:and\s+)?|\s[a-z]+\s+and\s+|\s)$", re.IGNORECASE)
+_TELLS = re.compile(r"\b(?:I|we)\s+(?:get|got|find|found|have|obtain)\b", re.IGNORECASE)
+_DANGLING = re.compile(r"(?:[=+<:(\[{-]|\b(?:is|are|and|or|the|of|to|equals?|by))$")
+"""How no finished text ends."""
 _SENTENCE_END = re.compile(r"[.!?。]\s+(?=[^\d\s])|\n+")
 _MAX_FOUND = 1_000
 """Commitments that are looked at, from the end; so many are a spray anyway."""
@@ -264,7 +267,13 @@ def _other_phrase(text: str, start: int, found: Found) -> list[str]:
 def _last_value(text: str, start: int) -> AnswerSpan:
     """Returns the last value of the last sentence, if the text ends as finished texts do."""
     body = text[start:].rstrip()
-    if len(body.strip()) <= _WHOLE and _NOTHING_ELSE.fullmatch(body.strip()):
+    if _DANGLING.search(body, max(0, len(body) - 20)):
+        return AnswerSpan(None, reason=Reason.TRUNCATED, detail="the text stops in mid-sentence")
+    if (
+        len(body.strip()) <= _WHOLE
+        and not _TELLS.search(body)
+        and _NOTHING_ELSE.fullmatch(body.strip())
+    ):
         low = start + len(body) - len(body.lstrip())
         return AnswerSpan(body.strip(), low, start + len(body), "last", rivals=(body.strip(),))
     if body[-1] not in ".!?。$)]}%*`\"'" and not body[-1].isdigit():

@@ -1,5 +1,6 @@
 """The processes of one pool in one process: the fork server and the workers, handed out in turn."""
 
+import contextlib
 import math
 import os
 import queue
@@ -155,6 +156,18 @@ class Crew:
             link.close()
             raise
         return link
+
+    def warm(self) -> None:
+        """Has the fork server started if there is none, and does not wait for what it preloads."""
+        if self._server is not None or not self._start.acquire(blocking=False):
+            return
+        try:
+            # A failure shows at the first task, which needs the server.
+            with contextlib.suppress(OSError, ConfigError):
+                if self._server is None and not self._closed:
+                    self._server = ForkServer(self.settings)
+        finally:
+            self._start.release()
 
     def close(self) -> None:
         """Kills everything. Tasks that run in other threads end as crashes."""

@@ -53,6 +53,7 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
+        self._used = False
         self._control.settimeout(_STOP_S)
         self._poller = select.poll()
         self._poller.register(self._control, select.POLLIN)
@@ -72,6 +73,7 @@ class ForkServer:
         Raises:
             WorkerDied: the server is gone.
         """
+        self._used = True
         data, their_data = socket.socketpair()
         status, their_status = socket.socketpair()
         with their_data, their_status:
@@ -90,6 +92,8 @@ class ForkServer:
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()
+        if not self._used:  # It may still import what it preloads, and there is no worker to end.
+            self._process.kill()
         try:
             self._process.wait(_STOP_S)
         except subprocess.TimeoutExpired:

@@ -336,6 +336,38 @@ def test_a_preloaded_module_is_there_before_the_first_task() -> None:
         assert pool.call(eval, "'colorsys' in __import__('sys').modules", timeout_s=LIMIT_S).value
 
 
+def test_a_warm_pool_preloads_before_its_first_task_and_has_no_worker_yet(tmp_path: Path) -> None:
+    before, mark = set(children(os.getpid())), tmp_path / "imported"
+    (tmp_path / "leaves_a_mark.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        with WorkerPool(workers=1, preload=["leaves_a_mark"]) as pool:
+            pool.warm()
+            pool.warm()
+            assert len(set(children(os.getpid())) - before) == 1
+            tasks.wait_for(str(mark))
+            assert pool.state().alive == 0
+            assert works(pool)
+            assert len(set(children(os.getpid())) - before) == 1
+
+
+def test_a_pool_that_was_only_warmed_leaves_no_process() -> None:
+    before = set(children(os.getpid()))
+    pool = WorkerPool(workers=1, preload=["time"], initializer=tasks.sleep, initargs=(1000.0,))
+    pool.warm()
+    started = set(children(os.getpid())) - before
+    pool.close()
+    assert len(started) == 1
+    assert all(is_gone_soon(pid) for pid in started)
+
+
+def test_a_preload_that_fails_shows_at_the_first_task_and_not_when_warmed() -> None:
+    with WorkerPool(workers=1, preload=["no_such_module"]) as pool:
+        pool.warm()
+        with pytest.raises(ConfigError, match="preload of no_such_module"):
+            pool.call(len, "a", timeout_s=LIMIT_S)
+
+
 def test_a_preload_is_looked_up_on_the_callers_path(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from rewardkit.verifiers.math._nodes import (
     Const,
     Div,
     Ellipsis,
+    Matrix,
     Mul,
     Neg,
     Node,
@@ -21,6 +22,7 @@ from rewardkit.verifiers.math._nodes import (
     Pow,
     Quantity,
     Seq,
+    SetOp,
     Sym,
 )
 from rewardkit.verifiers.math._rewrite import plus_scaled
@@ -29,7 +31,7 @@ from rewardkit.verifiers.math._symbols import CONSTANT_NAMES, FUNCTIONS, GREEK
 __all__ = ["AtomParser"]
 
 _BIG_OPERATORS = {"sum": "sum", "prod": "prod", "int": "int", "lim": "lim"}
-_CURRENCIES = frozenset("usd eur gbp jpy cny inr cad aud chf".split())
+_CURRENCIES = frozenset("usd eur gbp jpy cny inr cad aud chf rs".split())
 _HALF_LINES: dict[tuple[str, ...], tuple[str, bool]] = {
     ("+",): ("(", False),
     ("-",): ("(", True),
@@ -38,6 +40,14 @@ _HALF_LINES: dict[tuple[str, ...], tuple[str, bool]] = {
     ("geq", "0"): ("[", False),
     ("leq", "0"): ("[", True),
 }
+_TRANSPOSES = (
+    ("T",),
+    ("top",),
+    ("{", "T", "}"),
+    ("{", "top", "}"),
+    ("{", "{", "T", "}", "}"),
+)
+_INVERSES = ("f^-1", "g^-1", "h^-1")
 _NAMED_SETS = {"R": "R", "Q": "Q", "Z": "Z", "N": "N", "C": "C"}
 _DECORATIONS = frozenset(
     "hat vec bar tilde widehat widetilde dot ddot overline overrightarrow".split()
@@ -51,9 +61,9 @@ _SPLIT_NAMES = sorted(
     key=len,
     reverse=True,
 )
-_STARTING_COMMANDS = frozenset("frac binom lfloor lceil langle ldots angle triangle".split()).union(
-    _BIG_OPERATORS, _DECORATIONS, FUNCTIONS, GREEK, CONSTANT_NAMES
-)
+_STARTING_COMMANDS = frozenset(
+    "imath jmath frac binom lfloor lceil langle ldots angle triangle".split()
+).union(_BIG_OPERATORS, _DECORATIONS, FUNCTIONS, GREEK, CONSTANT_NAMES)
 
 
 class AtomParser(BracketParser, FunctionParser):
@@ -76,12 +86,16 @@ class AtomParser(BracketParser, FunctionParser):
                 "with",
                 "such",
                 "in",
+                "is",
+                "are",
             ) or (
                 value in ("U", "u", "union")
                 and self.tokens[self.at - 1].value in (")", "]", "}set")
             ):
                 return False
             return not (self.integrals and len(value) == 2 and value[0] == "d")
+        if kind == "prose":  # \operatorname{cis}
+            return value in FUNCTIONS and len(value) > 2 and value not in ("min", "sec", "arg")
         if kind == "begin":
             return True
         if kind == "op":
@@ -89,7 +103,7 @@ class AtomParser(BracketParser, FunctionParser):
             if value == "|":
                 return self.bars == 0 and self.builders == 0
             if value == "(":
-                return after.value not in ("mod", "bmod")
+                return after.value not in ("mod", "bmod") and not self.at_membership()
             if value == "[":  # It closes [1, 5[ where no operand follows.
                 return (
                     after.kind in ("num", "word", "begin")
@@ -140,7 +154,20 @@ class AtomParser(BracketParser, FunctionParser):
     def percent_of(self, node: Node) -> Node:
         return Percent(node)
 
+    def transposed(self, node: Seq | Matrix) -> Node | None:
+        r"""Takes the T of (1, 2, 3)^T or A^{\top}, and returns the column or the rows turned."""
+        ahead = tuple(t.value for t in self.tokens[self.at : self.at + 5])
+        for form in _TRANSPOSES:
+            if ahead[: len(form)] == form:
+                self.at += len(form)
+                if isinstance(node, Matrix):
+                    return Matrix(tuple(zip(*node.rows, strict=True)))
+                return Matrix(tuple((item,) for item in node.items))
+        return None
+
     def power_of(self, node: Node) -> Node:
+        if isinstance(node, Seq | Matrix) and (turned := self.transposed(node)) is not None:
+            return turned
         if self.at_cmd("circ") or (self.at_op("{") and self.tokens[self.at + 1].value == "circ"):
             return self.degrees(node)
         if self.at_cmd("prime"):
@@ -154,6 +181,9 @@ class AtomParser(BracketParser, FunctionParser):
             self.at += 2
             self.expect("}")
             return node
+        if node == Const("R") and self.at_op("*"):
+            self.take()
+            return SetOp("minus", (node, Seq((Num(0),), "{", "}")))
         if node == Const("R") and (half_line := self.half_line()):
             return half_line
         if (
@@ -299,8 +329,12 @@ class AtomParser(BracketParser, FunctionParser):
         if len(value) == 1:
             return self.symbol(value)
         lower = value.lower()
+        if lower == "rs" and self.at_op("."):
+            self.take()
         if lower in _CURRENCIES and self.peek.kind == "num":
-            return Quantity(self.factor(), value.upper())
+            return Quantity(self.factor(), "INR" if lower == "rs" else value.upper())
+        if lower in ("constant", "const"):
+            return Sym("const")
         if self.names_value():
             return Sym(f"word {lower}")
         if lower in ("approximately", "approx", "about", "roughly", "around", "nearly"):
@@ -328,7 +362,7 @@ class AtomParser(BracketParser, FunctionParser):
             return Quantity(self.factor(), value.upper())
         if value in FUNCTIONS and (len(value) > 2 or value in ("ln", "lg", "tg", "Re", "Im")):
             return self.function(FUNCTIONS[value])
-        if len(value) > 3 and value.lower() in FUNCTIONS and self.at_op("("):
+        if len(value) > 2 and value.lower() in FUNCTIONS and self.at_op("("):
             return self.function(FUNCTIONS[value.lower()])
         if value in ("approximately", "approx", "about", "roughly"):
             return Call("approx", (self.factor(),))
@@ -388,9 +422,30 @@ class AtomParser(BracketParser, FunctionParser):
                 name += "'"
         elif len(name) == 1 and self.index_follows():
             name += "_" + self.take().value
+        if name in ("f", "g", "h") and self.at_inverse():
+            self.at += 5
+            name += "^-1"
         if self.at_op("(") and not self.peek.spaced:
             return self.application(name)
         return Sym(name)
+
+    def at_inverse(self) -> bool:
+        """Returns True at the exponent of f^{-1}(x)."""
+        ahead = [t.value for t in self.tokens[self.at : self.at + 6]]
+        return ahead == ["^", "{", "-", "1", "}", "("]
+
+    def defines(self) -> bool:
+        """Returns True at the bracket of `p(x) = …`: a definition, not a product."""
+        before = self.tokens[self.at - 2] if self.at > 1 else None
+        ahead = [t.value for t in self.tokens[self.at + 2 : self.at + 6]]
+        argument = self.tokens[self.at + 1]
+        begins = before is None or before.value in (",", ";", "and", "or", "newline")
+        simple = argument.kind in ("word", "num") and len(argument.value) == 1
+        return (
+            begins
+            and simple
+            and (ahead[:2] == [")", "="] or (ahead[0] == "," and ahead[2:] == [")", "="]))
+        )
 
     def index_follows(self) -> bool:
         """Returns True if x1 is written for x_1: a few digits right behind a bare letter."""
@@ -419,7 +474,8 @@ class AtomParser(BracketParser, FunctionParser):
     def application(self, name: str) -> Node:
         """Takes `f(x)`, `P(1, 2)`, `C(7, 3)`; a letter before a bracketed sum is a factor."""
         base = name.split("_")[0].rstrip("'")
-        if base not in "fgh" and not (len(base) == 1 and base.isupper()):
+        upper = len(base) == 1 and base.isupper()
+        if base not in ("f", "g", "h", *_INVERSES) and not upper and not self.defines():
             return Sym(name)
         inside = self.atom()
         if isinstance(inside, Seq) and inside.opening == "(" and inside.closing == ")":
@@ -427,7 +483,7 @@ class AtomParser(BracketParser, FunctionParser):
         simple = isinstance(inside, Sym | Num) or (
             isinstance(inside, Neg) and isinstance(inside.body, Num)
         )
-        if base in "fg" or (simple and (base == "h" or base.isupper())):
+        if base in ("f", "g") or simple:
             return Apply(name, (inside,))
         while self.at_op("^"):  # A product: what follows the bracket belongs to it.
             self.take()
@@ -482,6 +538,8 @@ class AtomParser(BracketParser, FunctionParser):
             return Const(value)
         if value.startswith("mathcal:"):
             return self.symbol(value[8:9] or "?")
+        if value in ("imath", "jmath"):
+            return self.symbol(value[0])
         if value == "arcmin":
             return self.factor()
         raise NotMathError(f"a command outside the grammar: \\{value}")

@@ -54,6 +54,13 @@ class BaseParser(ABC):
         token = self.tokens[self.at]
         return token.kind in ("word", "prose") and token.value.lower() in values
 
+    def at_membership(self) -> bool:
+        """Returns True at `(k ∈ ℤ)` or `(k is an integer)`, which is no factor."""
+        if not self.at_op("(") or self.tokens[self.at + 1].kind != "word":
+            return False
+        mark = self.tokens[self.at + 2]
+        return (mark.kind, mark.value) in (("cmd", "in"), ("prose", "is"))
+
     def at_differential(self) -> bool:
         """Returns True at the dx of an integral."""
         token = self.tokens[self.at]
@@ -68,6 +75,9 @@ class BaseParser(ABC):
         if not self.at_op(value):
             raise NotMathError(f"expected {value!r} before {self.peek.value!r}")
         self.take()
+
+    @abstractmethod
+    def closes_here(self) -> bool: ...
 
     @abstractmethod
     def listing(self) -> Node: ...

@@ -14,6 +14,7 @@ from rewardkit.verifiers.math._nodes import (
     Node,
     Num,
     Quantity,
+    Rel,
     Seq,
 )
 from rewardkit.verifiers.math._symbols import SCALES, SYMBOL_UNITS
@@ -56,7 +57,7 @@ class BracketParser(BaseParser):
         return node
 
     def prescript(self) -> Node:
-        """Takes the rest of `{}_{10}C_{4}`, or the factor after an empty group."""
+        """Takes the rest of `{}_{10}C_{4}` or `^{10}C_4`, or the factor after an empty group."""
         if self.at_op("_") or self.at_op("^"):
             self.take()
             upper = self.exponent()
@@ -76,6 +77,9 @@ class BracketParser(BaseParser):
         if value == "{":
             self.at -= 1
             return self.group()
+        if value == "^":
+            self.at -= 1
+            return self.prescript()
         if value == "{set":
             return self.set_braces()
         if value == "|":
@@ -181,10 +185,20 @@ class BracketParser(BaseParser):
         if name in ("cases", "dcases", "rcases"):
             return self.cases()
         if name in _ALIGNED:
+            self.drop_alignment()
             node = self.listing()
             self.end_environment()
             return node
         raise NotMathError(f"an environment outside the grammar: {name}")
+
+    def drop_alignment(self) -> None:
+        """Removes the alignment marks of `x &= 3` up to the end of the environment."""
+        stop = next(
+            (i for i in range(self.at, len(self.tokens)) if self.tokens[i].kind == "end_env"),
+            self.at,
+        )
+        marks = [t for t in self.tokens[self.at : stop] if (t.kind, t.value) != ("op", "&")]
+        self.tokens[self.at : stop] = marks
 
     def end_environment(self) -> None:
         if self.take().kind != "end_env":
@@ -233,6 +247,8 @@ class BracketParser(BaseParser):
         self.end_environment()
         if not rows:
             raise NotMathError("a case list without cases")
+        if all(isinstance(value, Rel) and condition is None for value, condition in rows):
+            return Listing(tuple(value for value, _ in rows), (",",) * (len(rows) - 1))  # a system
         return Cases(tuple(rows))
 
     def listing_in_cell(self) -> Node:

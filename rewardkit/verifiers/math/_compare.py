@@ -33,10 +33,16 @@ from rewardkit.verifiers.math._nodes import (
     SetOp,
 )
 from rewardkit.verifiers.math._rewrite import contains
-from rewardkit.verifiers.math._rules_collections import collection, labelled, matrices, sequence
+from rewardkit.verifiers.math._rules_collections import (
+    collection,
+    labelled,
+    matrices,
+    sequence,
+    vectors,
+)
 from rewardkit.verifiers.math._rules_relations import asymptotics, families, piecewise, relation
 from rewardkit.verifiers.math._rules_values import base_number, named_set, quantity, ratios, values
-from rewardkit.verifiers.math._shapes import unlabel
+from rewardkit.verifiers.math._shapes import has_unit_vectors, unlabel, without_domain
 
 __all__ = ["compare"]
 
@@ -63,8 +69,14 @@ def compare(comparer: Comparer, reference: Node, answer: Node) -> Decision:
     if reference == answer:
         return equal("canonical", "the same expression")
     answer, reference = unlabel(answer), unlabel(reference)
+    if isinstance(answer, Listing) != isinstance(reference, Listing):
+        answer, reference = without_domain(answer), without_domain(reference)
+    if isinstance(reference, Listing) and all(isinstance(i, Congruence) for i in reference.items):
+        return families(comparer, reference, answer)
     if isinstance(reference, Add | Mul | Div | Neg | Call) and contains(reference, (PlusMinus,)):
         return collection(comparer, reference, answer)
+    if isinstance(reference, Add | Mul | Neg) and has_unit_vectors(reference):
+        return vectors(comparer, reference, answer)
     for kind, rule in _RULES:
         if isinstance(reference, kind):
             return rule(comparer, reference, answer)

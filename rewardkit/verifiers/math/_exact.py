@@ -327,6 +327,8 @@ class _Modular:
                 power = exact_value(exponent, self.meter)
                 if not isinstance(power, int):
                     raise UnsupportedError("a fractional power")
+                if power == 0 and self.value(base) == 0:
+                    raise UndefinedValueError("0 to the power 0")
                 if power < 0:
                     return pow(self.inverse(self.value(base)), -power, prime)
                 return pow(self.value(base), power, prime)

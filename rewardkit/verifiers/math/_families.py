@@ -14,6 +14,8 @@ from rewardkit.verifiers.math._limits import (
 )
 from rewardkit.verifiers.math._nodes import (
     Add,
+    Builder,
+    Call,
     Congruence,
     Const,
     Listing,
@@ -119,7 +121,24 @@ def family(node: Node, meter: Meter | None = None) -> tuple[str, Family]:
     match node:
         case Congruence(Sym(name), right, modulus):
             return name.strip("?"), _congruence(right, modulus, meter)
-        case Quantifier(body, conditions):
+        case Rel((Call("mod", (Sym(name), modulus)), rest), ("=",)):
+            return name, _congruence(rest, modulus, meter)
+        case Listing(items) if all(isinstance(item, Congruence) for item in items):
+            several = [family(item, meter) for item in items]
+            names = {name for name, _ in several}
+            if len(names) != 1:
+                raise UnsupportedError("congruences of different unknowns")
+            return names.pop(), _union([members for _, members in several])
+        case Rel((Sym(name), Builder() as target), ("in" | "=",)):
+            return name, family(target, meter)[1]
+        case Builder(Rel((Sym(name), Const("Z")), ("in",)), (condition,)):
+            subject, found = family(condition, meter)
+            if subject not in ("", name):
+                raise UnsupportedError("a condition on another name")
+            return "", found
+        case Quantifier(Sym(name), (Congruence(Sym(other)) as condition,)) if name == other:
+            return family(condition, meter)
+        case Quantifier(body, conditions) | Builder(body, conditions):
             if not all(_is_integer_range(c) for c in conditions):
                 raise UnsupportedError("a condition that is no range of integers")
             names = {c.sides[0].name for c in conditions}  # type: ignore[union-attr]

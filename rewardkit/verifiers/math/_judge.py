@@ -12,7 +12,7 @@ from rewardkit.verdict import Reason
 from rewardkit.verifiers.math._compare import compare
 from rewardkit.verifiers.math._comparer import Comparer
 from rewardkit.verifiers.math._decision import Decision, different, equal, oversized, undecided
-from rewardkit.verifiers.math._lexer import Reading, clean
+from rewardkit.verifiers.math._lexer import Reading, clean, single_spaces
 from rewardkit.verifiers.math._limits import MAX_ANSWER_CHARS, NotMathError, TooLargeError
 from rewardkit.verifiers.math._literals import read_literal
 from rewardkit.verifiers.math._nodes import (
@@ -29,6 +29,7 @@ from rewardkit.verifiers.math._nodes import (
     Percent,
     Pow,
     Quantity,
+    Rel,
     Seq,
     Sym,
 )
@@ -42,8 +43,10 @@ from rewardkit.verifiers.math._reference import (
 from rewardkit.verifiers.math._rewrite import free_symbols, rebuild, walk
 from rewardkit.verifiers.math._rules_values import is_unevaluated
 from rewardkit.verifiers.math._scalar import Scalar, compare_scalars, is_literal
+from rewardkit.verifiers.math._spellings import other_spellings
 from rewardkit.verifiers.math._text_forms import (
     denies,
+    full_weekday,
     means_empty,
     normal_text,
     plain_text,
@@ -66,9 +69,13 @@ _BARE_WORD = re.compile(r"(?!pi$)[A-Za-z]{2,3}")
 """Letters without an operator are compared as they stand: net is not ten."""
 _ASIDE = re.compile(r"\([^()\d]{3,80}\)|,\s*as\s+\w+$")
 _WORD = re.compile(r"[^\W\d_]+")
+_STRANGE = re.compile(r"\\(?!frac\b|times\b|cdot\b|pi\b|sqrt\b)[A-Za-z]")
+"""A command that is no word: \\neg 12, \\cancel{12}, \\ge 12 are not twelve."""
+_QUADS = re.compile(r"(?<![,;&}\s])\s*(?:\\q?quad\s*)+(?![,;&}\s]|\\(?:q?quad|text))")
+"""Room between two values that has nothing else to part them."""
 _WORDS_ONLY = re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)*")
 _NUMBER = re.compile(
-    r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?\s*%?(?![\w^=+*/<>])|\\frac\{\d+\}\{\d+\}"
+    r"(?<![\w.])[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:/\d+)?\s*\\?%?(?![\w^=+*/<>])|\\frac\{\d+\}\{\d+\}"
 )
 _PLACEHOLDER = re.compile(
     r"^(?:|\?+|\.{2,}|…|-+|_+|answer|your answer|final answer|see above|nan|none|null|undefined|unknown|tbd|n/a|todo|"
@@ -76,18 +83,20 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"\\(?:write18|immediate|input|include|openout|csname|def)\b|__\w+__|\blambda\b|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
+    r"\\(?:write18|immediate|input|include|openout|csname|def)\b|__\w+__|(?<!\\)\blambda\b[\w\s,]{0,40}:|\b(?:import|exec|eval|getattr|globals|subprocess|os\.|sys\.|open)\s*[(.]|\w\(\s*[\"'][^\"']*[\"']|\(\)\."
 )
 _TAKEN_BACK = re.compile(
     r"\b(?:yes|no|true|false|or|maybe|perhaps|kidding|wrong|unsure|unlikely|nope|nah|hardly|not\s+really|never\s+mind|incorrect)\b",
     re.IGNORECASE,
 )
+_SEVERAL_LETTERS = re.compile(r"(?=[A-F]{2,5}$)A?B?C?D?E?F?")
 _MAX_COMMA_CHARS = 80
 _MACHINE_DIGITS = 18
 _SET_OF_GROUPS = re.compile(r"\\?[{\[]\s*\d+(?:,\d{3})+\s*\\?[}\]]$")
 _LISTED = re.compile(r"[(\[{]\s*\d+(?:,\d{3})+\s*\\?[)\]}]")
 """Digit groups that fill a bracket: more likely \\gcd(84,126) than a number."""
-_DECIMAL_COMMA = re.compile(r"^[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
+_DECIMAL_COMMA = re.compile(r"^(?:[A-Za-z]\s*=\s*)?[^A-Za-z(\[{]*?\d[\d. ]*,\d+(?![\d,])[^,]*$")
+_COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _TASK = re.compile(
     r"(?:comput|evaluat|calculat|find|simplif|determin|what\s+is|solve|value\s+of|asked\s+for|work\s+out|problem|question|expand|prove)"
     r"[^.\n]{0,80}$",
@@ -141,9 +150,11 @@ def _judge(reference: MathReference, span: str, *, decimal_comma: bool, task: st
         and (known := _whole_number(reference)) is not None
     ):
         return _SAME_NUMBER if int(span) == known else _OTHER_NUMBER
-    cleaned = clean(strip_lead_in(span, long=reference.kind == "math"))
+    cleaned = clean(strip_lead_in(single_spaces(span), long=reference.kind == "math"))
     if reference.kind == "math":
         cleaned = _OPTION_LABEL.sub("", cleaned)
+        if cleaned.startswith("="):
+            cleaned = cleaned[1:].lstrip()
     canonical = squeeze(cleaned)
     if canonical and canonical == reference.canonical:
         return _SAME_TEXT
@@ -219,7 +230,10 @@ def _judge_words(reference: MathReference, cleaned: str, plain: str) -> Judgemen
         case "truth":
             same = _same_truth(str(reference.value), plain)
         case _:
-            same = normal_text(plain) == reference.value
+            words = normal_text(plain)
+            same = reference.value in (words, full_weekday(words)) or _same_letters(
+                reference.canonical, plain
+            )
     return (
         Judgement(equal("words", "the same"), Reason.MATCH)
         if same
@@ -227,8 +241,16 @@ def _judge_words(reference: MathReference, cleaned: str, plain: str) -> Judgemen
     )
 
 
+def _same_letters(reference: str, plain: str) -> bool:
+    """Returns True if `B, D` answers a reference that has its option letters in one word."""
+    letters = read_options(plain) if _SEVERAL_LETTERS.fullmatch(reference) else None
+    return letters is not None and list(reference) == sorted(letters)
+
+
 def _same_truth(reference: str, plain: str) -> bool:
     """Returns True if a text says yes (or no) and not the opposite: `Yes, since 3 > 2`."""
+    if plain in ("T", "F"):
+        return reference == {"T": "true", "F": "false"}[plain]
     first = re.match(r"(?:yes|no|true|false)\b", plain.lower())
     if not first or first.group() != reference:
         return False
@@ -261,6 +283,11 @@ def _judge_math(
             return Judgement(decision, Reason.MATCH)
         if best is None or (best.same is False and decision.same is None):
             best = decision
+    for wanted, node in itertools.product(reference.readings, nodes):
+        for spelling in other_spellings(wanted, node):
+            decision = comparer.compare(wanted, spelling)
+            if decision:
+                return Judgement(decision, Reason.MATCH)
     if best is not None and best.too_large:
         return Judgement(different("guard", best.why), Reason.SIZE_LIMIT)
     if best is None or best.same is None:
@@ -328,6 +355,8 @@ def _answer_nodes(
     labelled = read_labelled(cleaned, Reading()) if _LABEL_LIKE.search(cleaned) else None
     if labelled is not None:
         return [labelled], _mismatch("structure", "")
+    if isinstance(wanted, Seq | Listing) and "quad" in cleaned:
+        cleaned = _QUADS.sub(", ", cleaned)
     nodes = list[Node]()
     problem = Judgement(different("parse", "not read"), Reason.UNPARSABLE)
     for reading in _readings(wanted, cleaned, decimal_comma):
@@ -374,6 +403,8 @@ def _number_in_words(wanted: Node, plain: str) -> Node | None:
     if not is_literal(bare) or len(numbers) != 1 or not 0 < len(words) <= 16:
         return None
     rest = " ".join(word for word in words if len(word) > 1)
+    if "\\" in text.replace("\\$", "").replace("\\%", "") and _STRANGE.search(text):
+        return None
     if rest and (denies(rest) or any(read_number_words(w) is not None for w in words)):
         return None
     counted = text.split(numbers[0], 1)
@@ -399,8 +430,13 @@ def _readings(wanted: Node, cleaned: str, decimal_comma: bool) -> list[Reading]:
     readings = [Reading(grouped=False), Reading()] if listed else [Reading()]
     scalar = wanted.body if isinstance(wanted, Quantity) else wanted
     whole = isinstance(scalar, Num) and isinstance(scalar.value, int)
-    comma = len(cleaned) < _MAX_COMMA_CHARS and _DECIMAL_COMMA.match(cleaned)
-    if comma and not sequence and not isinstance(wanted, Sym) and not whole:
+    if isinstance(scalar, Rel) and scalar.ops == ("=",):
+        whole = isinstance(scalar.sides[1], Num) and isinstance(scalar.sides[1].value, int)
+    spaced = cleaned.replace("\\,", " ")
+    comma = len(cleaned) < _MAX_COMMA_CHARS and _DECIMAL_COMMA.match(spaced)
+    if ";" in cleaned and _COMMA_IN_NUMBER.search(cleaned):
+        readings.append(Reading(decimal_comma=True))  # (1,5; 2)
+    elif comma and not sequence and not isinstance(wanted, Sym) and not whole:
         readings.append(Reading(decimal_comma=True))
     return readings
 

@@ -16,7 +16,7 @@ from rewardkit.verifiers.math._symbols import (
 )
 from rewardkit.verifiers.math._units import is_unit_letter
 
-__all__ = ["Reading", "Token", "clean", "read_decimal", "tokenize"]
+__all__ = ["Reading", "Token", "clean", "read_decimal", "single_spaces", "tokenize"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,31 @@ _WIDTH = re.compile(r"\\(?:[hv]space|[hv]?phantom|mspace)\*?\s*\{[^{}]*\}")
 """Room of a given width: white space, as `\\quad` is."""
 _TEXT_DIGITS = re.compile(r"\\(?:text|mathrm)\s*\{\s*([0-9A-Za-z]+)\s*\}(?=\s*_)")
 _BASE_WORDS_AFTER = re.compile(
-    r"^\(?([0-9A-Fa-f]+)\)?\s*(?:\\text\s*\{)?\s*,?\s*\(?(?:in\s+)?base[\s}-]*(\d{1,2}|[a-z]+)\s*\}?\)?\.?$",
+    r"^\(?([0-9A-Fa-f]+)\)?\s*(?:\\text\s*\{)?\s*,?\s*\(?(?:in\s+)?base[\s}-]*(\d{1,2}|[a-z]+)[\s)}]*\.?$",
     re.IGNORECASE,
 )
+_BASE_INDEX = re.compile(
+    r"_\s*\{\s*(?:\\(?:text|mathrm|rm)\s*\{?\s*)?base[\s~-]*\}?\s*(?:\\text\s*\{)?\s*(\d{1,2}|[a-z]+)\s*\}?\s*\}"
+)
+_APPROX_ASIDE = re.compile(
+    r"\s*(?:\\left|\\text\s*\{\s*(?=[^{}]*\}\s*$))?[(\[]\s*\\approx\s*([^()\[\]{}]{1,60}?)\s*"
+    r"(?:\\right)?[)\]]\s*\}?\s*$"
+)
+"""`(≈ 6.28)` behind a value."""
+_APPROX_WORDS = re.compile(
+    r"\\text\s*\{\s*,?\s*or\s+(?:approximately|about|roughly)\s*\}"
+    r"|(?<=\()\s*(?:or\s+)?approximately\b\s*\}?"
+    r"|\\text\s*\{\s*(?=\(\s*(?:or\s+)?approximately\s*\})"
+)
+_ROUNDING = re.compile(
+    r"\\text\s*\{[\s,]*\(?\s*(?:rounded\s+|correct\s+)?to\s+(?:the\s+nearest\s+[a-z ]{2,20}|"
+    r"(?:\d|one|two|three|four|five)\s+(?:decimal\s+places?|d\.?\s?p\.?|significant\s+(?:figures?|digits?)))"
+    r"\s*\)?\s*\}\s*$",
+    re.IGNORECASE,
+)
+_LONE_BRACKET = re.compile(r"\\text\s*\{\s*([()])\s*\}")
+_UPRIGHT_E = re.compile(r"(?<=\d)\\(?:mathrm|text)\{[eE]\}(?=[+-]?\d)")
+_SPACE_RUN = re.compile(r"\s{2,}")
 _DOUBLED = re.compile(r"(?<!\\)\\{2,}(?=[A-Za-z])")
 _DECIMAL_BRACE_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
 _THIN_GROUP = re.compile(r"(?<=\d)(?:\\[,;: ]|~)(?=\d{3}(?!\d))")
@@ -62,16 +84,25 @@ _WRAPPER_STARTS = ("$", "\\", "*", "_", "`")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 
 
+def single_spaces(text: str) -> str:
+    """Returns the text with its runs of white space as one space.
+
+    Two parts of a pattern that both take white space are quadratic in a run, three are cubic.
+    """
+    return _SPACE_RUN.sub(" ", text)
+
+
 def clean(text: str) -> str:
     r"""Returns the text of one answer in the lexer's alphabet, without math delimiters around it.
 
     >>> clean("$$\\boxed{12{,}500}$$")
     '12,500'
     """
-    text = clean_characters(text)
+    text = single_spaces(clean_characters(text))
     if "\\" in text:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
+        text = _UPRIGHT_E.sub("e", text.replace("\\text{,}", "{,}"))
         if any(name in text for name in ("color", "\\label", "\\tag")):
             text = _COLOR.sub("", text)
         if any(name in text for name in ("space", "phantom")):
@@ -90,7 +121,22 @@ def clean(text: str) -> str:
         text = _without_inner_dollars(text)
     if text.endswith("\\") and not text.endswith("\\\\"):
         text = text[:-1].rstrip()
-    return _BASE_WORDS_AFTER.sub(r"(\1)_{\2}", text) if "base" in text else text
+    if "approx" in text or "\\text" in text:
+        text = _without_remarks(text)
+    if "per cent" in text:
+        text = text.replace("per cent", "percent")
+    if "base" in text:
+        text = _BASE_WORDS_AFTER.sub(r"(\1)_{\2}", _BASE_INDEX.sub(r"_{\1}", text))
+    return text
+
+
+def _without_remarks(text: str) -> str:
+    """Returns the text with `(≈ 6.28)` and `or approximately 6.28` as ≈, and without `(to 2 d.p.)`."""
+    text = _ROUNDING.sub("", text)
+    if "approx" in text:
+        text = _APPROX_WORDS.sub(" \\\\approx ", text)
+        text = _APPROX_ASIDE.sub(r" \\approx \1", text)
+    return _LONE_BRACKET.sub(r"\1", text)
 
 
 def _without_inner_dollars(text: str) -> str:

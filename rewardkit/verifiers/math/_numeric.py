@@ -178,6 +178,8 @@ class Evaluator:
             return +self.ctx.e
         if node.name == "i":
             return self.ctx.mpc(0, 1)
+        if node.name == "inf":
+            raise UndefinedValueError("an infinite value")
         raise UnsupportedError(node.name)
 
     def add(self, node: Add) -> Value:

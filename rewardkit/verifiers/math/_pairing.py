@@ -6,6 +6,7 @@ from rewardkit.verifiers.math._comparer import Comparer
 from rewardkit.verifiers.math._decision import Decision, different, equal, undecided
 from rewardkit.verifiers.math._nodes import (
     Node,
+    Seq,
 )
 from rewardkit.verifiers.math._shapes import (
     VALUES,
@@ -35,6 +36,8 @@ def matching(comparer: Comparer, members: list[Node], given: list[Node]) -> Deci
         return exact_matching(comparer, members, given)
     for member in members:
         for index, value in enumerate(left):
+            if _is_braced(member) != _is_braced(value):
+                continue  # {1} is a member of {{1}}, and 1 is not.
             decision = comparer.compare(member, value)
             unsure = unsure or decision.same is None
             if decision:
@@ -45,6 +48,10 @@ def matching(comparer: Comparer, members: list[Node], given: list[Node]) -> Deci
                 return undecided("structure", "a member could not be compared")
             return different("structure", "a value that is missing")
     return equal("structure", f"the same {len(members)} values")
+
+
+def _is_braced(node: Node) -> bool:
+    return isinstance(node, Seq) and node.opening == "{"
 
 
 def exact_matching(comparer: Comparer, members: list[Node], given: list[Node]) -> Decision:

@@ -11,13 +11,17 @@ factor    atom ^ exponent ! % °
 from fractions import Fraction
 
 from rewardkit.verifiers.math._atoms import AtomParser
+from rewardkit.verifiers.math._conditions import (
+    CONDITIONS,
+    ConditionParser,
+    attach_conditions,
+)
 from rewardkit.verifiers.math._lexer import Reading, tokenize
 from rewardkit.verifiers.math._limits import MAX_FACTORS, MAX_ITEMS, NotMathError, TooLargeError
 from rewardkit.verifiers.math._nodes import (
     Add,
     Call,
     Congruence,
-    Const,
     Div,
     Listing,
     Matrix,
@@ -35,21 +39,19 @@ from rewardkit.verifiers.math._nodes import (
     Sym,
 )
 from rewardkit.verifiers.math._rewrite import plus_scaled
-from rewardkit.verifiers.math._symbols import RELATIONS, SCALES, SYMBOL_UNITS
+from rewardkit.verifiers.math._symbols import FUNCTIONS, RELATIONS, SCALES, SYMBOL_UNITS
 from rewardkit.verifiers.math._units import is_unit_word, parse_unit
 
 __all__ = ["parse"]
 
 _SET_OPERATORS = {"cup": "cup", "cap": "cap", "setminus": "minus", "bigcup": "cup"}
-_QUANTIFIER_WORDS = frozenset(
-    "all any every some each that real integer integers numbers is an positive".split()
-)
+_UNITS_TOO = ("min", "sec", "arg")
+_COPULAS = frozenset(["is", "are"])
 _NEVER_UNITS = ("and", "or", "to", "mod", "otherwise")
 _JOINING = {
     **dict.fromkeys(("oder", "ou", "或", "или", "o", "lub"), "or"),
     **dict.fromkeys(("und", "et", "y", "和", "и", "e"), "and"),
 }
-_CONDITIONS = {"for", "where", "with", "if", "when", "such", "provided"}
 
 
 def parse(text: str, reading: Reading) -> Node:
@@ -63,8 +65,10 @@ def parse(text: str, reading: Reading) -> Node:
     return parser.whole()
 
 
-class _Parser(AtomParser):
+class _Parser(AtomParser, ConditionParser):
     def whole(self) -> Node:
+        if self.peek.kind == "prose" and self.peek.value.lower() in ("all", "any", "every"):
+            self.quantifying_words()  # all integers n with n ≡ 1 (mod 4)
         node = self.listing()
         while self.at_op(".") or self.at_cmd("newline") or self.at_op(","):
             self.take()
@@ -99,7 +103,7 @@ class _Parser(AtomParser):
         return None
 
     def listing(self) -> Node:
-        items, joins = [self.item()], list[str]()
+        items, joins, conditions = [self.item()], list[str](), list[Node]()
         while True:
             mark = self.at
             if len(items) > MAX_ITEMS:
@@ -110,6 +114,9 @@ class _Parser(AtomParser):
             if self.closes_here():
                 self.at = mark if join in ("and", "or") else self.at
                 break
+            if join in (",", ";") and self.at_condition():
+                conditions += self.conditions()
+                continue
             following = self.item()
             if (
                 join == "and"
@@ -122,9 +129,10 @@ class _Parser(AtomParser):
                     continue
             joins.append(join)
             items.append(following)
-        if not joins:
-            return items[0]
-        return _attach_conditions(items, joins)
+        shared = _shared_modulus(items) if joins else None
+        if shared is not None:
+            items, joins = [shared], []
+        return attach_conditions(items, joins, conditions)
 
     def closes_here(self) -> bool:
         token = self.peek
@@ -134,22 +142,7 @@ class _Parser(AtomParser):
 
     def item(self) -> Node:
         node = self.relation()
-        conditions = list[Node]()
-        while (
-            self.peek.kind in ("word", "prose") and self.peek.value.lower() in _CONDITIONS
-        ) or self.at_cmd("forall"):
-            self.take()
-            while self.at_any_word(_QUANTIFIER_WORDS):
-                self.take()
-            if self.closes_here():
-                break
-            conditions.append(self.relation())
-            while (
-                self.peek.kind == "prose"
-                and not self.closes_here()
-                and self.peek.value.lower() not in ("and", "or")
-            ):
-                self.take()
+        conditions = self.conditions()
         return Quantifier(node, tuple(conditions)) if conditions else node
 
     def relation(self) -> Node:
@@ -209,10 +202,14 @@ class _Parser(AtomParser):
     def ratio(self) -> Node:
         node = self.sum()
         parts = [node]
-        while (self.at_op(":") and not self.builders) or self.at_word("to"):
-            self.take()
+        while (self.at_op(":") and not self.builders) or self.at_word("to") or self.at_is_to():
+            if self.take().value == "is":
+                self.take()
             parts.append(self.sum())
         return Ratio(tuple(parts)) if len(parts) > 1 else node
+
+    def at_is_to(self) -> bool:
+        return self.at_word("is") and self.tokens[self.at + 1].value == "to"
 
     def sum(self) -> Node:
         terms, result = list[Node](), None
@@ -325,7 +322,13 @@ class _Parser(AtomParser):
             return not isinstance(node, Quantity)
         if token.kind == "prose":
             word = token.value.lower()
-            return word not in _CONDITIONS and _JOINING.get(word, word) not in _NEVER_UNITS
+            if word in FUNCTIONS and word not in _UNITS_TOO:
+                return False
+            if self.at_is_to():
+                return False
+            if word in _COPULAS and self.names_parameter(self.tokens[self.at + 1].value.lower()):
+                return False  # k is an integer
+            return word not in CONDITIONS and _JOINING.get(word, word) not in _NEVER_UNITS
         if token.kind == "word":
             word = token.value
             if word == "in" and self.tokens[self.at + 1].kind not in ("end", "num"):
@@ -348,7 +351,7 @@ class _Parser(AtomParser):
             token = self.peek
             word = token.value.lower()
             if token.kind in ("prose", "word"):
-                if _JOINING.get(word, word) in _NEVER_UNITS or word in _CONDITIONS:
+                if _JOINING.get(word, word) in _NEVER_UNITS or word in CONDITIONS:
                     break
                 if token.kind == "word" and not (
                     is_unit_word(token.value) or word in SCALES or words
@@ -466,16 +469,6 @@ def _multiply(left: Node, right: Node) -> Node:
     return Mul((left, right))
 
 
-def _is_range_condition(node: Node) -> bool:
-    """Returns True for `k ∈ ℤ` and its like: the range of a parameter, not an answer of its own."""
-    return (
-        isinstance(node, Rel)
-        and node.ops == ("in",)
-        and isinstance(node.sides[0], Sym)
-        and isinstance(node.sides[1], Const | Sym)
-    )
-
-
 def _shared_modulus(items: list[Node]) -> Node | None:
     """Returns `x ≡ 1, 4 (mod 6)` as one congruence with several residues."""
     first, last = items[0], items[-1]
@@ -485,15 +478,3 @@ def _shared_modulus(items: list[Node]) -> Node | None:
         return None
     residues = (first.sides[1], *items[1:-1], last.right)
     return Congruence(first.sides[0], Listing(residues, (",",) * (len(residues) - 1)), last.modulus)
-
-
-def _attach_conditions(items: list[Node], joins: list[str]) -> Node:
-    shared = _shared_modulus(items)
-    if shared is not None:
-        return shared
-    conditions = list[Node]()
-    while len(items) > 1 and _is_range_condition(items[-1]):
-        conditions.insert(0, items.pop())
-        joins.pop()
-    body = items[0] if len(items) == 1 else Listing(tuple(items), tuple(joins))
-    return Quantifier(body, tuple(conditions)) if conditions else body

@@ -21,6 +21,7 @@ from rewardkit.verifiers.math._limits import (
 )
 from rewardkit.verifiers.math._literals import read_literal
 from rewardkit.verifiers.math._nodes import (
+    BigOp,
     Const,
     Labelled,
     Listing,
@@ -96,6 +97,11 @@ class MathReference:
 
     number: Scalar | None = None
     """The value, where the reference is nothing but a number."""
+
+    @property
+    def open(self) -> bool:
+        """True if other spellings of it may need the last tier: a sum, an integral, a limit."""
+        return self.kind == "opaque" or any(isinstance(part, BigOp) for part in self.scalars)
 
     @property
     def arity(self) -> int:
@@ -344,6 +350,8 @@ def same_words(reference: "str | Clock | Date", answer: Any) -> bool:
     """Returns True if two answers in words are the same."""
     if isinstance(reference, Clock):
         return isinstance(answer, Clock) and reference.same_as(answer)
+    if isinstance(reference, Date):
+        return isinstance(answer, Date) and reference.same_as(answer)
     return bool(reference == answer)
 
 

@@ -1,5 +1,6 @@
 """Rules for several values: tuples, sets, lists, systems, sequences, matrices, labelled parts."""
 
+import re
 from collections.abc import Sequence
 
 from rewardkit.verifiers.math._comparer import Comparer
@@ -30,6 +31,7 @@ from rewardkit.verifiers.math._shapes import (
     all_of,
     assignments,
     fill_dots,
+    has_unit_vectors,
     kind_name,
     last_side,
     members,
@@ -38,7 +40,7 @@ from rewardkit.verifiers.math._shapes import (
     split_at_dots,
 )
 
-__all__ = ["collection", "labelled", "matrices", "sequence"]
+__all__ = ["collection", "labelled", "matrices", "sequence", "vectors"]
 
 
 def sequence(comparer: Comparer, reference: Seq, answer: Node) -> Decision:
@@ -57,6 +59,8 @@ def ordered(comparer: Comparer, reference: Seq, answer: Node) -> Decision:
     if is_set_like(reference):
         return real_sets(comparer, reference, answer)
     answer = last_side(answer)
+    if isinstance(answer, Matrix) and (rows := _rows(reference)):
+        return matrices(comparer, Matrix(rows), answer)
     if is_set_like(answer):
         if len(reference.items) == 2:
             return real_sets(comparer, reference, answer)
@@ -101,8 +105,10 @@ def collection(comparer: Comparer, reference: Node, answer: Node) -> Decision:
     if isinstance(reference, Listing) and (named := assignments(reference.items)) is not None:
         return systems(comparer, named, reference, answer)
     match answer:
-        case Rel((Sym(), Seq(_, "{", _) as members_of), ("in",)):
+        case Rel((Sym() | Seq(), Seq(_, "{", _) as members_of), ("in",)):
             answer = members_of
+    if _other_unknowns(reference, answer):
+        return different("structure", "other unknowns")
     if is_set_like(reference) or (isinstance(reference, Listing) and is_set_like(answer)):
         return real_sets(comparer, reference, answer)
     answer = last_side(answer, keep=same_variable_values)
@@ -123,6 +129,15 @@ def collection(comparer: Comparer, reference: Node, answer: Node) -> Decision:
             return real_sets(comparer, reference, answer)
         return different("structure", f"a {kind_name(answer)} where several values were asked for")
     return matching(comparer, wanted, given)
+
+
+def _other_unknowns(reference: Node, answer: Node) -> bool:
+    """Returns True if the values of one unknown were asked for and several unknowns are given."""
+    if not isinstance(reference, Listing) or not isinstance(answer, Listing):
+        return False
+    asked = same_variable_values(reference) is not None
+    named = assignments(answer.items) if asked else None
+    return named is not None and len({name.partition("_")[0] for name in named}) > 1
 
 
 def systems(
@@ -190,18 +205,27 @@ def matrices(comparer: Comparer, reference: Matrix, answer: Node) -> Decision:
         if shape != (len(answer.rows), len(answer.rows[0])):
             return different("structure", "a matrix of another shape")
         return elementwise(comparer, children(reference), children(answer))
+    if isinstance(answer, Seq) and (rows := _rows(answer)):
+        return matrices(comparer, reference, Matrix(rows))
     if 1 in (len(reference.rows), len(reference.rows[0])):
         items = coordinates(comparer, answer, Seq(children(reference), "<", ">"))
         if items is not None:
             return elementwise(comparer, children(reference), items)
-    if isinstance(answer, Seq) and all(isinstance(i, Seq) for i in answer.items):
-        rows = tuple(i.items for i in answer.items if isinstance(i, Seq))
-        if len({len(r) for r in rows}) == 1 and rows:
-            return matrices(comparer, reference, Matrix(rows))
     return different("structure", f"a {kind_name(answer)} where a matrix was asked for")
 
 
+def _rows(node: Seq) -> tuple[tuple[Node, ...], ...]:
+    """Returns the rows of a matrix that is written as [[1, 2], [3, 4]], or ()."""
+    rows = tuple(i.items for i in node.items if isinstance(i, Seq) and i.opening in "[(")
+    return rows if len(rows) == len(node.items) and len({len(r) for r in rows}) == 1 else ()
+
+
 def labelled(comparer: Comparer, reference: Labelled, answer: Node) -> Decision:
+    if isinstance(answer, Listing):
+        named = assignments(answer.items)
+        if named is None and all(_PLAIN_LABEL.fullmatch(label) for label, _ in reference.items):
+            return elementwise(comparer, [part for _, part in reference.items], answer.items)
+        answer = Labelled(tuple(sorted((named or {}).items())))
     if not isinstance(answer, Labelled):
         return different("structure", "no labelled parts")
     names = [label for label, _ in reference.items]
@@ -210,6 +234,10 @@ def labelled(comparer: Comparer, reference: Labelled, answer: Node) -> Decision:
     return all_of(
         comparer.compare(a, b) for (_, a), (_, b) in zip(reference.items, answer.items, strict=True)
     )
+
+
+_PLAIN_LABEL = re.compile(r"[a-h\d]|i{1,3}|iv|v")
+"""Labels that say nothing but the order: (a), (ii), 1."""
 
 
 def _interval_like(node: Seq) -> bool:
@@ -224,13 +252,23 @@ def _sequence_items(node: Node) -> list[Node] | None:
     return list(node.items) if isinstance(node, Seq | Listing) else None
 
 
-def _unit_vector_coordinates(node: Node) -> list[Node] | None:
+def vectors(comparer: Comparer, reference: Node, answer: Node) -> Decision:
+    """Compares with a vector that is written with unit vectors: 3i − 4j."""
+    answer = last_side(answer)
+    if has_unit_vectors(answer):
+        left, right = (_unit_vector_coordinates(n, count=3) for n in (reference, answer))
+        return elementwise(comparer, left or [], right or [])
+    items = _unit_vector_coordinates(reference)
+    return ordered(comparer, Seq(tuple(items or ()), "<", ">"), answer)
+
+
+def _unit_vector_coordinates(node: Node, *, count: int = 0) -> list[Node] | None:
     """Returns the coordinates of 3i − 4j written with unit vectors."""
     units = [Const("unit:i"), Const("unit:j"), Const("unit:k")]
     used = [u for u in units if mentions(node, u)]
     if not used:
         return None
-    count = 3 if units[2] in used else 2
+    count = count or (3 if units[2] in used else 2)
     return [
         replace(node, {u: Num(1 if i == index else 0) for i, u in enumerate(units)})
         for index in range(count)

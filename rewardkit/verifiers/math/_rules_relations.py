@@ -12,6 +12,7 @@ from rewardkit.verifiers.math._nodes import (
     Apply,
     BigO,
     Builder,
+    Call,
     Cases,
     Const,
     Listing,
@@ -20,6 +21,7 @@ from rewardkit.verifiers.math._nodes import (
     Node,
     PlusMinus,
     Quantifier,
+    Quantity,
     Ratio,
     Rel,
     Seq,
@@ -29,10 +31,11 @@ from rewardkit.verifiers.math._nodes import (
 )
 from rewardkit.verifiers.math._numeric import Evaluator
 from rewardkit.verifiers.math._pairing import elementwise, matching
-from rewardkit.verifiers.math._rewrite import free_symbols, replace, walk
+from rewardkit.verifiers.math._rewrite import free_symbols, rebuild, replace, walk
 from rewardkit.verifiers.math._scalar import own_points
 from rewardkit.verifiers.math._sets import is_set_like, real_set
 from rewardkit.verifiers.math._shapes import VALUES, all_of, is_angle, is_name, last_side, mentions
+from rewardkit.verifiers.math._spellings import reindexed
 
 __all__ = ["asymptotics", "families", "piecewise", "real_sets", "relation", "subject_of"]
 
@@ -132,7 +135,19 @@ def relation(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
         return comparer.compare(right, answer.sides[-1])
     if isinstance(answer.sides[0], Apply) and is_name(left) and _is_definition(answer):
         return comparer.compare(right, answer.sides[-1])
-    return relations(comparer, reference, answer)
+    return relations(comparer, reference, _with_index_of(reference, answer))
+
+
+def _with_index_of(reference: Rel, answer: Rel) -> Rel:
+    """Returns `a_k = 2k + 1` as `a_n = 2n + 1` where the reference has the index n."""
+    match reference.sides[0], answer.sides[0]:
+        case Sym(wanted), Sym(given) if wanted != given:
+            letter, _, new = wanted.partition("_")
+            other, _, old = given.partition("_")
+            bound = new in free_symbols(reference.sides[-1]) and old in free_symbols(answer)
+            if letter == other and bound and new not in free_symbols(answer):
+                return Rel(tuple(reindexed(side, old, new) for side in answer.sides), answer.ops)
+    return answer
 
 
 def approximate(comparer: Comparer, reference: Rel, answer: Node) -> Decision:
@@ -258,7 +273,15 @@ def asymptotics(comparer: Comparer, reference: BigO, answer: Node) -> Decision:
     Equal if the ratio of the functions tends to a positive constant.
     """
     answer = last_side(answer)
-    if not isinstance(answer, BigO) or answer.name != reference.name:
+    if isinstance(answer, Quantity):
+        answer = answer.body  # O(n^2) time
+    reference = _without_sizes(reference)
+    answer = _without_sizes(answer)
+    if (
+        not isinstance(answer, BigO)
+        or not isinstance(reference, BigO)
+        or answer.name != reference.name
+    ):
         return different("structure", "another class of growth")
     names = free_symbols(reference.body) | free_symbols(answer.body)
     if not names:
@@ -274,6 +297,15 @@ def asymptotics(comparer: Comparer, reference: BigO, answer: Node) -> Decision:
                 "asymptotics", "the same growth" if same else "another growth"
             )
     return comparer.compare(reference.body, answer.body)
+
+
+def _without_sizes(node: Node) -> Node:
+    """Returns O(|V| + |E|) as O(V + E)."""
+    match node:
+        case Call("abs", (Sym() as name,)):
+            return name
+        case _:
+            return rebuild(node, _without_sizes)
 
 
 def _growth_ratios(

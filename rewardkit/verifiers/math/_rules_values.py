@@ -1,6 +1,7 @@
 """Rules for single values: numbers, expressions, quantities, ratios, numbers in a base."""
 
 import itertools
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -81,6 +82,15 @@ def values(comparer: Comparer, reference: Node, answer: Node) -> Decision:
         if not free_symbols(reference):
             return different("structure", "cases where one value was asked for")
         return piecewise(comparer, reference, value)
+    if isinstance(value, Listing):
+        value = _mixed(value) or value
+        if isinstance(value, Listing) and set(value.joins) == {"or"}:
+            decision = all_of(comparer.compare(reference, item) for item in value.items)
+            return decision if decision else different("structure", "several values")
+    if contains(value, (Ellipsis,)) and not contains(reference, (Ellipsis,)):
+        return different("structure", "dots where a value was asked for")
+    if _depends_on_size(value) and not free_symbols(reference):
+        return different("structure", "the larger of a number and an unknown")
     if isinstance(value, Listing | PlusMinus) or contains(value, (PlusMinus,)):
         return different("structure", "several values where one was asked for")
     if isinstance(value, Ratio) and len(value.parts) == 2:
@@ -101,6 +111,15 @@ def values(comparer: Comparer, reference: Node, answer: Node) -> Decision:
         plain = comparer.scalars(reference, value.body)
         return plain if plain else comparer.scalars(reference, value)
     return comparer.scalars(reference, value)
+
+
+def _mixed(node: Listing) -> Node | None:
+    """Returns `4 and 3/7` as a mixed number."""
+    match node.items:
+        case (Num(int(whole), None), Div(Num(int(top), None), Num(int(bottom), None))):
+            if node.joins == ("and",) and 0 < top < bottom and whole > 0:
+                return Num(whole + Fraction(top, bottom))
+    return None
 
 
 def based(comparer: Comparer, reference: BaseNum, answer: BaseNum) -> Decision:
@@ -344,7 +363,9 @@ def is_unevaluated(reference: Node, answer: Node) -> bool:
     if isinstance(reference, Quantity):
         reference = reference.body
     if not is_literal(reference):
-        return False
+        closed = isinstance(reference, (*VALUES, Const)) and not free_symbols(reference)
+        value = answer.sides[-1] if isinstance(answer, Rel) else answer
+        return closed and isinstance(value, BigOp) and not contains(reference, (BigOp,))
     value = answer.sides[-1] if isinstance(answer, Rel) else answer
     if isinstance(value, Quantity):
         value = value.body
@@ -401,6 +422,14 @@ def _constant_name(node: Node) -> str:
             plain = len(rest) == 1 and isinstance(_unsigned(rest[0]), Sym)
             return "" if plain or term.name in free_symbols(Add(tuple(rest))) else term.name
     return ""
+
+
+def _depends_on_size(node: Node) -> bool:
+    """Returns True for max(12, x): no few sample points show where it is another value."""
+    return any(
+        isinstance(part, Call) and part.name in ("max", "min", "abs", "sign") and free_symbols(part)
+        for part in walk(node)
+    )
 
 
 def _determinants(node: Node) -> bool:

@@ -25,6 +25,7 @@ from rewardkit.verifiers.math._limits import (
     UnsupportedError,
 )
 from rewardkit.verifiers.math._nodes import (
+    Add,
     BigOp,
     Call,
     Const,
@@ -48,7 +49,8 @@ from rewardkit.verifiers.math._numeric import (
     Value,
     is_real,
 )
-from rewardkit.verifiers.math._rewrite import free_symbols, walk
+from rewardkit.verifiers.math._rewrite import contains, free_symbols, walk
+from rewardkit.verifiers.math._spellings import with_standard_indices
 
 __all__ = [
     "Scalar",
@@ -124,6 +126,11 @@ class Scalar:
     def folded(self) -> bool:
         """True if the value depends on signs or order: |x|, max."""
         return _calls(self.node, ("abs", "sign", "min", "max", "sqrt"))
+
+    @cached_property
+    def sums(self) -> bool:
+        """True if a sum, a product, an integral or a limit is in it."""
+        return any(isinstance(part, BigOp) for part in walk(self.node))
 
     @cached_property
     def loose(self) -> bool:
@@ -244,7 +251,11 @@ def _is_approximate(scalar: Scalar) -> bool:
 
 def compare_scalars(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> Decision:
     """Returns whether two expressions have the same value for all values of their symbols."""
-    if reference.node == answer.node:
+    if reference.node == answer.node or (
+        reference.sums
+        and answer.sums
+        and with_standard_indices(reference.node) == with_standard_indices(answer.node)
+    ):
         return equal("canonical", "the same expression")
     if infinity_sign(reference.node) or infinity_sign(answer.node):
         same = infinity_sign(reference.node) == infinity_sign(answer.node)
@@ -450,6 +461,8 @@ def _compare_points(reference: Scalar, answer: Scalar, tolerance: Tolerance) -> 
             continue
         scale = max(abs(left), abs(right))
         apart = abs(left - right) > relative * scale + absolute and scale > _NOISE
+        if reference.exact == 0 and not contains(answer.node, (Add, Call, BigOp)):
+            apart = right != 0  # Nothing cancels in a product, however small: e^{-1000} is not 0.
         written = answer.unit_in_last_place if absolute and not reference.decimals else None
         if apart or (
             written is not None and not _rounds_to(left.real, right.real, _float(written))

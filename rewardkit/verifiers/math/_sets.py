@@ -303,6 +303,8 @@ class _Builder:
     def solutions(self, node: Rel) -> RealSet:
         """Returns the solutions of a chain of relations in one variable."""
         node = _without_infinite_ends(node)
+        if len(node.sides) == 2 and any(infinity_sign(s) for s in node.sides):
+            return _infinitely_bounded(node)
         names = sorted(free_symbols(node))
         if len(names) != 1 or any(op not in ("<", ">", "<=", ">=", "=", "!=") for op in node.ops):
             raise UnsupportedError("not an inequality in one variable")
@@ -360,9 +362,18 @@ def _without_infinite_ends(node: Rel) -> Rel:
         sides, ops = sides[:-1], ops[:-1]
     if len(sides) > 2 and ops[0] in ("<", "<=") and infinity_sign(sides[0]) < 0:
         sides, ops = sides[1:], ops[1:]
-    if len(sides) == 2 and any(infinity_sign(s) for s in sides):
-        raise UnsupportedError("an infinite bound")
     return Rel(sides, ops)
+
+
+def _infinitely_bounded(node: Rel) -> RealSet:
+    """Returns all numbers for x < ∞ and none for x > ∞."""
+    left, right = node.sides
+    sign, op = infinity_sign(right) or infinity_sign(left), node.ops[0]
+    if infinity_sign(left):
+        op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
+    if not (isinstance(left, Sym) or isinstance(right, Sym)) or op not in ("<", ">", "<=", ">="):
+        raise UnsupportedError("an infinite bound")
+    return RealSet((), (), ((sign > 0) == (op in ("<", "<=")),))
 
 
 def _without_bars(node: Node) -> list[Node]:

@@ -50,7 +50,7 @@ from rewardkit.verifiers.math._nodes import (
     children,
 )
 from rewardkit.verifiers.math._numeric import Evaluator
-from rewardkit.verifiers.math._rewrite import contains, free_symbols, replace
+from rewardkit.verifiers.math._rewrite import contains, free_symbols, replace, walk
 from rewardkit.verifiers.math._scalar import Scalar
 from rewardkit.verifiers.math._units import parse_unit
 
@@ -59,6 +59,7 @@ __all__ = [
     "all_of",
     "assignments",
     "fill_dots",
+    "has_unit_vectors",
     "is_angle",
     "is_name",
     "kind_name",
@@ -70,6 +71,7 @@ __all__ = [
     "split_at_dots",
     "unlabel",
     "whole_solutions",
+    "without_domain",
     "without_repeats",
 ]
 
@@ -97,6 +99,23 @@ def unlabel(node: Node) -> Node:
     return node
 
 
+def without_domain(node: Node) -> Node:
+    """Returns `a_n = 2n + 1` for `a_n = 2n + 1, n ≥ 1`: where a definition holds is no value."""
+    match node:
+        case Listing((Rel((head, body), ("=",)) as definition, *rest), _) if rest:
+            named = isinstance(head, Apply) or (isinstance(head, Sym) and "_" in head.name)
+            bound = free_symbols(body)
+            if named and all(
+                isinstance(part, Rel)
+                and "=" not in part.ops
+                and len(free_symbols(part)) == 1
+                and free_symbols(part) <= bound
+                for part in rest
+            ):
+                return definition
+    return node
+
+
 def kind_name(node: Node) -> str:
     names = {
         Num: "number", Rel: "relation", Seq: "sequence", Listing: "list", SetOp: "set", Builder: "set",
@@ -115,7 +134,7 @@ def is_name(node: Node) -> bool:
             return len(factors) <= 3 and all(
                 isinstance(f, Sym) and f.name[:1].isupper() for f in factors
             )
-        case Call("abs" | "det" | "norm" | "conj", (inner,)):
+        case Call("abs" | "det" | "norm" | "conj", (inner,)) | Quantity(inner, "deg"):
             return is_name(inner)
         case _:
             return False
@@ -134,6 +153,10 @@ def last_side(node: Node, *, keep: Callable[[Node], Node | None] = lambda _: Non
     if isinstance(node, Quantifier):
         return last_side(node.body)
     return node
+
+
+def has_unit_vectors(node: Node) -> bool:
+    return any(isinstance(part, Const) and part.name.startswith("unit:") for part in walk(node))
 
 
 def mentions(node: Node, target: Node) -> bool:

@@ -139,6 +139,7 @@ COMMAND_ALIASES = {
     "pounds": "£",
     "textsterling": "£",
     "textdollar": "$",
+    "intercal": "top",
 }
 
 DROPPED_COMMANDS = frozenset(
@@ -151,7 +152,7 @@ DROPPED_COMMANDS = frozenset(
 
 FONT_COMMANDS = frozenset(
     "mathbf mathit mathsf mathtt mathnormal boldsymbol bm pmb bold textbf textit emph textsl textsf "
-    "texttt textsc textup textnormal underline underbrace mathop mathord ensuremath boxed fbox cancel "
+    "texttt textsc textup textnormal underline underbrace mathop mathord ensuremath boxed fbox "
     "mathfrak mathscr".split()
 )
 

@@ -16,6 +16,7 @@ __all__ = [
     "Clock",
     "Date",
     "denies",
+    "full_weekday",
     "means_empty",
     "normal_text",
     "plain_text",
@@ -32,8 +33,8 @@ _COMMAND_GROUP = re.compile(
     r"\\(?:text|texttt|textsf|mathtt|textbf|textit|mathrm|mathbf|mathsf|mathit|rm|bf|operatorname|mbox|hbox|textrm|textnormal|boldsymbol|emph|underline|boxed|fbox|textup)\s*\{([^{}]*)\}"
 )
 _SPACES = re.compile(
-    r"\\[ ,;:!>/]|~|\\(?:q?quad|enspace|(?:neg)?(?:thin|med|thick)space|hfill|left|right|displaystyle)(?![A-Za-z])"
-    r"|[ \t\n\r\f\v]+"
+    r"(?:\\[ ,;:!>/]|~|\\(?:q?quad|enspace|(?:neg)?(?:thin|med|thick)space|hfill|left|right|displaystyle)(?![A-Za-z])"
+    r"|[ \t\n\r\f\v])+"
 )
 
 
@@ -63,13 +64,24 @@ _LEAD_IN = re.compile(
 
 _LONG_LEAD_IN = re.compile(
     r"^\s*(?:\\text(?:bf)?\s*\{)?\s*(?:(?:so|thus|hence|therefore),?\s+)?(?:there\s+|the\s[a-z][a-z ',-]{0,80}?)"
-    r"(?:\bis|\bare|\bequals|=|:)\s*:?\s*(?P<close>\})?\s*(?=[\d\\$(\[{+.-]|$)",
+    r"(?:\bis|\bare|\bequals|=|:)\s*:?\s*(?P<close>\})?\s*"
+    r"(?=[\d\\$(\[{+.-]|[A-Za-z](?:_\{?\w+\}?)?\s*(?:[=<>]|\\(?:in|leq?|geq?|neq?|equiv)\b)|$)",
+    re.IGNORECASE,
+)
+_NOUN_LEAD_IN = re.compile(
+    r"^\s*(?:\\text\s*\{)?\s*the\s+(?:points?|line|interval|set|vector|matrix|function|equation|number|value)\s*"
+    r"(?P<close>\})?\s*(?=[\\(\[{$])",
+    re.IGNORECASE,
+)
+_ALL_BUT = re.compile(
+    r"^(?:\\text\s*\{)?\s*all\s+reals?(?:\s+numbers?|\s+values?)?(?:\s+\$?x\$?)?\s+except\s+(?:for\s+)?(?:when\s+)?\}?"
+    r"\s*(?:\$?x\s*=\s*)?([^{}]{1,60}?)\s*\}?$",
     re.IGNORECASE,
 )
 
 
 _DENYING = re.compile(
-    r"\b(?:or|maybe|perhaps|possibly|if|unless|isn|wasn|don|doesn|cannot|unsure|sure|guess|either|neither|nor|between|"
+    r"\b(?:or|but|maybe|perhaps|possibly|could|might|may\s+be|if|unless|isn|wasn|don|doesn|cannot|unsure|sure|guess|either|neither|nor|between|"
     r"squared|cubed|doubled|tripled|dozen|hundred|thousand|million|billion|percent|plus|factorial)\b",
     re.IGNORECASE,
 )
@@ -91,7 +103,10 @@ def strip_lead_in(text: str, *, long: bool = False) -> str:
 
     With `long`, also without a sentence such as "The number of pairs is" before a formula.
     """
-    found = _LEAD_IN.match(text) or (_LONG_LEAD_IN.match(text) if long else None)
+    found = _LEAD_IN.match(text)
+    if long and not found:
+        found = _LONG_LEAD_IN.match(text) or _NOUN_LEAD_IN.match(text)
+        text = _ALL_BUT.sub(r"\\mathbb{R}\\setminus\\{\1\\}", text)
     if found and _TWISTED.search(found.group()):
         return text
     if not found:
@@ -118,6 +133,15 @@ _OTHER_OPTION = re.compile(
     r"\(?([A-J])\)?(?=[\s.,;:)]|$)|\b([A-J])\s*[.):](?=\s)|\b([B-J])\.?$"
 )
 _LETTER = re.compile(r"\b[A-Ja-j]\b")
+_REJECTED = re.compile(
+    r"(?:is|was|seems)\s+(?:wrong|incorrect|false|excluded|eliminated|ruled\s+out|"
+    r"not\s+(?:correct|right|it\b|the\s+(?:answer|correct|right)))|[(:,-]*\s*(?:wrong|incorrect)\b",
+    re.IGNORECASE,
+)
+_HEDGED = re.compile(
+    r"\b(?:maybe|perhaps|possibly|but(?:\s+also)?)\s+\(?[A-J]\)?(?=\s*(?:$|[.,;)]|is\b|are\b|too\b))"
+    r"|\b[A-J]\)?\s+(?:is|are)\s+(?:also\s+)?(?:possible|correct|right|fine)\b"
+)
 
 
 def read_options(plain: str) -> tuple[str, ...] | None:
@@ -145,6 +169,10 @@ def read_options(plain: str) -> tuple[str, ...] | None:
         return None
     letter = next(g for g in found.groups()[:3] if g)
     rest = found["rest"].strip()
+    if _REJECTED.match(rest):
+        return None
+    if _HEDGED.search(rest):
+        return (letter.upper(), "?")
     named = _OPTION_WORD.match(plain)
     if rest and found[3] is not None and rest[0] not in ".:)-–—,(" and not named:
         return None
@@ -224,6 +252,14 @@ class Date:
     year: int | None
     month: int
     day: int | None
+    weekday: str = ""
+    """Such as `tues`; '' where it is not said."""
+
+    def same_as(self, other: "Date") -> bool:
+        """Returns True if both are the same date; a day of the week counts where both have one."""
+        if self.weekday and other.weekday and self.weekday != other.weekday:
+            return False
+        return (self.year, self.month, self.day) == (other.year, other.month, other.day)
 
 
 _MONTHS = {
@@ -237,14 +273,26 @@ _MONTHS = {
 }  # fmt: skip
 _MONTH = "(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+)?"
+_WEEKDAY = re.compile(
+    r"^(?:on\s+)?(?P<a>mon|tues|wednes|thurs|fri|satur|sun)day,?\s+(?:the\s+)?"
+    r"|,?\s*\(?\b(?P<b>mon|tues|wednes|thurs|fri|satur|sun)day\)?$",
+    re.IGNORECASE,
+)
+_SHORT_WEEKDAYS = {
+    short: name
+    for name, shorts in {
+        "monday": "mon", "tuesday": "tue tues", "wednesday": "wed", "thursday": "thu thur thurs",
+        "friday": "fri", "saturday": "sat", "sunday": "sun",
+    }.items()
+    for short in shorts.split()
+}  # fmt: skip
 _DATES = [
     re.compile(
-        rf"^(?:on\s+)?{_WEEKDAY}{_MONTH}\s+(?:the\s+)?{_DAY}(?:\s*,?\s+(?P<year>\d{{4}}))?$",
+        rf"^(?:on\s+)?{_MONTH}\s+(?:the\s+)?{_DAY}(?:\s*,?\s+(?P<year>\d{{4}}))?$",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"^(?:on\s+)?{_WEEKDAY}(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s+(?P<year>\d{{4}}))?$",
+        rf"^(?:on\s+)?(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s+(?P<year>\d{{4}}))?$",
         re.IGNORECASE,
     ),
     re.compile(rf"^{_MONTH},?\s+(?P<year>\d{{4}})$", re.IGNORECASE),
@@ -256,14 +304,20 @@ _DATES = [
 
 def read_date(plain: str) -> Date | None:
     """Returns a calendar date such as `March 5, 2021`, `5 March`, `2021-03-05`, or None."""
+    plain = plain.strip()
+    named = _WEEKDAY.search(plain)
+    weekday = (named["a"] or named["b"]).lower() if named else ""
+    if named:
+        plain = plain[: named.start()] + plain[named.end() :]
     for pattern in _DATES:
-        found = pattern.match(plain.strip())
+        found = pattern.match(plain)
         if found:
             parts = found.groupdict()
             month = _MONTHS[parts["month"].lower()] if parts.get("month") else int(parts["number"])
             day = int(parts["day"]) if parts.get("day") else None
             if 1 <= month <= 12 and (day is None or 1 <= day <= 31):
-                return Date(int(parts["year"]) if parts.get("year") else None, month, day)
+                year = int(parts["year"]) if parts.get("year") else None
+                return Date(year, month, day, weekday)
     return None
 
 
@@ -373,7 +427,7 @@ def _whole(words: list[str]) -> int | None:
 
 
 _EMPTY = re.compile(
-    r"^(?:(?:there\s+(?:is|are|exists?|exist)\s+)?(?:no|none|not any)\b\s*(?:(?:such|real|integer|valid|possible|other)\s+)*"
+    r"^(?:(?:the|this)\s+[a-z]+(?:\s+[a-z]+)?\s+)?(?:(?:has|have)\s+)?(?:(?:there\s+(?:is|are|exists?|exist)\s+)?(?:no|none|not any)\b\s*(?:(?:such|real|integer|valid|possible|other)\s+)*"
     r"(?:solutions?|values?|roots?|answers?|numbers?|integers?|triangles?|functions?|pairs?|x|n)?(?:\s+exists?|\s+exist|\s+in\s+\w+)?|"
     r"(?:the\s+)?(?:empty|null)\s+set|does\s+not\s+exist|no\s+solutions?|inconsistent|dne|unsolvable|impossible)$",
     re.IGNORECASE,
@@ -398,6 +452,22 @@ def read_named_set(plain: str) -> str:
 _ARTICLE = re.compile(r"^(?:a|an|the|it is|it's|on|in|at|by|is)\s+")
 
 
+def full_weekday(words: str) -> str:
+    """Returns `friday` for `fri`, '' for what is no short name of a day."""
+    return _SHORT_WEEKDAYS.get(words, "")
+
+
+_SUBJECT = re.compile(
+    r"^(?:this )?(?:series|sequence|integral|limit|function|statement|system|matrix)\s+"
+    r"(?:is\s+(?=\w)|(?=diverges|converges|does\b|increases|decreases))"
+)
+_SAME_WORDS = {"divergent": "diverges", "convergent": "converges"}
+_INFINITE = re.compile(
+    r"(?:there are )?(?:infinitely many|(?:an )?infinite number of)"
+    r"(?: (?:real |distinct |such )?(?:solutions?|values?|answers?))?"
+)
+
+
 def normal_text(plain: str) -> str:
     """Returns a text answer in the form in which two are compared.
 
@@ -408,11 +478,13 @@ def normal_text(plain: str) -> str:
     text = text.replace("’", "'")
     for _ in range(2):
         text = _ARTICLE.sub("", text)
-    return text.strip()
+    text = _SUBJECT.sub("", text)
+    text = _SAME_WORDS.get(text, text)
+    return "infinitely many" if _INFINITE.fullmatch(text) else text.strip()
 
 
 _LABEL = re.compile(
-    r"(?:\(\s*(?P<round>[a-h]|[ivx]{1,4}|\d)\s*\)|(?:^|(?<=[\s,;&]))(?P<bare>[a-h]|[ivx]{1,4}(?=\s*\))|[ivx]{2,4}|\d)\s*[):]|"
+    r"(?:\b(?:parts?|questions?|problems?)\.?\s*)?(?:\(\s*(?P<round>[a-h]|[ivx]{1,4}|\d)\s*\)|(?:^|(?<=[\s,;&]))(?P<bare>[a-h]|[ivx]{1,4}(?=\s*\))|[ivx]{2,4}|\d)\s*[):]|"
     r"\b(?P<word>max(?:imum)?|min(?:imum)?|largest|smallest|greatest|least|mean|median|mode|range|area|perimeter|volume|sum|product|"
     r"width|length|height|average|radius|diameter|circumference|first|second|third|quotient|remainder|numerator|denominator|"
     r"slope|intercept|center|centre)\b)\s*(?:value|part)?\s*(?:is|=|:|of)?\s*",
@@ -429,7 +501,7 @@ def split_labels(text: str) -> list[tuple[str, str]] | None:
     [('a', '5'), ('b', '7')]
     """
     flat = re.sub(r"\\text(?:bf|it)?\s*\{([^{}]*)\}", r" \1 ", text)
-    flat = re.sub(r"\\(?:quad|qquad|[ ,;:])", " ", flat).strip()
+    flat = re.sub(r"\\(?:quad|qquad|[ ,;:])|\\\\(?![A-Za-z])", " ", flat).strip()
     marks = list(_LABEL.finditer(flat))
     if len(marks) < 2 or flat[: marks[0].start()].strip(" ,;"):
         return None

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal
 
 from rewardkit.answer import AnswerPolicy, AnswerSpan, extract_answer
@@ -27,6 +28,8 @@ _LABEL = re.compile(r"\s*(?:\\text\s*\{\s*)?\(\w{1,4}\)")
 _TASK_CHARS = 4_000
 _ENGINE_SHARE = 0.4
 """The last tier's share of `timeout_s`; the rest is for starting its worker."""
+_NEXT_TO_LAST = "numeric"
+"""The tier after which only the last one is left."""
 _INLINE_S = 0.5
 """About what it costs to start the workers of a batch."""
 
@@ -124,7 +127,11 @@ class MathVerifier(Verifier):
         """
         started = time.perf_counter()
         compiled = self.compile_reference(reference)
+        if compiled.open:
+            self._warm()
         verdict = self._grade(completion_text(completion), compiled, context.get("prompt"), started)
+        if verdict.evidence.get("tier") == _NEXT_TO_LAST:
+            self._warm()
         if not self._needs_engine(verdict):
             return verdict
         outcome = self._engine.call(
@@ -150,9 +157,12 @@ class MathVerifier(Verifier):
             len(completions), {k: v for k, v in columns.items() if k == "prompt"}
         )
         texts = [completion_text(c) for c in completions]
+        compiled = [self.compile_reference(r) for r in references]
+        if any(reference.open for reference in compiled):
+            self._warm()
         keys = [
-            (text, self.compile_reference(r).text, completion_text(c.get("prompt")))
-            for text, r, c in zip(texts, references, contexts, strict=True)
+            (text, reference.text, completion_text(c.get("prompt")))
+            for text, reference, c in zip(texts, compiled, contexts, strict=True)
         ]
         rows = list(dict.fromkeys(keys))
         verdicts = verify_rows(
@@ -198,6 +208,11 @@ class MathVerifier(Verifier):
         for index, outcome in zip(open_rows, outcomes, strict=True):
             settled[index] = _settled(verdicts[index], outcome)
         return settled
+
+    def _warm(self) -> None:
+        """Has the last tier's modules imported in the background: soon an answer may need them."""
+        if self.symbolic and _installed():
+            self._engine.warm()
 
     def _needs_engine(self, verdict: Verdict) -> bool:
         return (
@@ -303,5 +318,6 @@ def _settled(verdict: Verdict, outcome: Outcome[tuple[bool | None, str]]) -> Ver
     return replace(verdict, reason=reason, detail=f"symbolic: {outcome.detail}", evidence=evidence)
 
 
+@cache
 def _installed() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("sympy", "math_verify"))

@@ -58,6 +58,28 @@ def test_nothing_is_started_for_what_the_other_tiers_decide(verifier):
     assert workers() == before
 
 
+def test_the_engine_loads_in_the_background_when_the_tiers_before_it_are_nearly_used_up(verifier):
+    before = workers()
+    assert verifier.verify(boxed("\\sin 2x"), "2\\sin x\\cos x").evidence["tier"] == "numeric"
+    started = workers() - before
+    assert len(started) == 1  # Its modules are loaded there; no worker is forked yet.
+    assert_decides(verifier)
+    assert started < workers() - before
+
+
+def test_a_reference_with_a_sum_or_an_integral_loads_the_engine(verifier):
+    before = workers()
+    assert verifier.verify(boxed("\\frac14"), "\\int_0^1 x^3\\,dx").passed
+    assert len(workers() - before) == 1
+
+
+def test_without_the_last_tier_nothing_is_loaded():
+    before = workers()
+    with MathVerifier(symbolic=False) as verifier:
+        assert verifier.verify(boxed("\\sin 2x"), "2\\sin x\\cos x").passed
+        assert workers() == before
+
+
 def test_a_simplification_that_hangs_is_killed_at_the_deadline():
     with MathVerifier(workers=1, timeout_s=10.0) as verifier:
         before = workers()

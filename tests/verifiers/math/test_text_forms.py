@@ -101,6 +101,9 @@ def test_words_that_spell_no_number(text):
         ("(A) and (C)", ("A", "C")),
         ("42", None),
         ("An apple", None),
+        ("(B) is wrong", None),
+        ("(B) is not continuous", ("B",)),
+        ("B (but A is possible)", ("B", "?")),
         ("Bob", None),
         ("none", None),
         ("Answer not determined", None),
@@ -147,9 +150,19 @@ def test_a_date_is_one_date_in_all_its_forms(day):
         f"{day.month}/{day.day}/{year}",
         f"{day.day}.{day.month}.{year}",
     ):
-        assert read_date(text) == expected, text
+        found = read_date(text)
+        assert found is not None, text
+        assert found.same_as(expected), text
     assert read_date(f"{name} {day.day}") == Date(None, day.month, day.day)
     assert read_date(f"{name} {year}") == Date(day.year, day.month, None)
+
+
+def test_a_weekday_counts_where_both_dates_have_one():
+    tuesday, bracketed, bare = map(read_date, ("Tuesday, March 5", "March 5 (Tuesday)", "March 5"))
+    assert tuesday.same_as(bracketed)
+    assert tuesday.same_as(bare)
+    assert bare.same_as(tuesday)
+    assert not tuesday.same_as(read_date("Monday, March 5"))
 
 
 @pytest.mark.parametrize(
@@ -166,6 +179,8 @@ def test_what_is_no_date(text):
         ("(b) 7; (a) 5", [("a", "5"), ("b", "7")]),
         ("a) 5 and b) 7", [("a", "5"), ("b", "7")]),
         ("(i) 5 (ii) 7", [("i", "5"), ("ii", "7")]),
+        ("Part 1: 4; Part 2: 9", [("1", "4"), ("2", "9")]),
+        ("a) 5 \\\\ b) 7", [("a", "5"), ("b", "7")]),
         ("max = 5, min = 2", [("maximum", "5"), ("minimum", "2")]),
         ("\\text{(a) } 5, \\text{ (b) } 7", [("a", "5"), ("b", "7")]),
         ("(a) 5", None),
@@ -180,7 +195,15 @@ def test_labelled_parts(text, pairs):
 
 @pytest.mark.parametrize(
     "text",
-    ["no solution", "No real solutions", "none", "the empty set", "DNE", "There is no such number"],
+    [
+        "no solution",
+        "The equation has no solution",
+        "No real solutions",
+        "none",
+        "the empty set",
+        "DNE",
+        "There is no such number",
+    ],
 )
 def test_words_for_nothing(text):
     assert means_empty(text)
@@ -198,6 +221,8 @@ def test_words_for_something(text):
         ("on a Wednesday", "wednesday"),
         ("well-known", "well known"),
         ("a  b", "b"),
+        ("The series is divergent", "diverges"),
+        ("There are infinitely many solutions", "infinitely many"),
     ],
 )
 def test_text_answers_are_compared_without_case_articles_and_hyphens(text, same):
