@@ -50,7 +50,7 @@ def cases_table(path: Path) -> Table:
     return Table("Labelled cases", columns, tuple(lines))
 
 
-def pool_table(count: int, rounds: int = 3) -> Table:
+def pool_table(count: int, rounds: int = 5) -> Table:
     """Returns what `count` one-theorem files cost in a warm worker, and in a process each.
 
     Of each way the fastest of some rounds, in turn: other work on the machine only adds.
