@@ -75,7 +75,7 @@ def audit_reward(
     traits: Traits | None = None,
     profile: Profile = "fast",
     timeout_s: float | None = None,
-    memory_mb: int = 2048,
+    memory_mb: int | None = None,
     database: str | os.PathLike[str] | None = None,
     on_step: Callable[[str], None] = lambda step: None,
 ) -> AuditReport:
@@ -92,7 +92,8 @@ def audit_reward(
         profile: `fast` takes seconds, `deep` ten times as many cases; `smoke` a fourth of them, for
             rewards that are audited at `fast` elsewhere.
         timeout_s: seconds that one call may take; by default 12, or 40 where it runs programs.
-        memory_mb: private memory of the process that runs the reward.
+        memory_mb: private memory of the process that runs the reward, what it starts included; by
+            default 2,048, or 8,192 where it checks proofs.
         database: a folder that keeps failing cases: those that are in it are tried first, whatever
             the profile. It may not exist yet.
         on_step: called with the name of each part as it begins.
@@ -108,11 +109,12 @@ def audit_reward(
     started = time.monotonic()
     spec = find_spec(reward, reference_column)
     seconds = timeout_s or (40.0 if kind in TASKS or kind == "judge" else 12.0)
+    memory = memory_mb or (8192 if kind in ("lean", "dafny", "rocq") else 2048)
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(JudgeServer()) if kind == "judge" else None
         environment = {} if server is None else server.environment
         session = stack.enter_context(
-            Session(spec, timeout_s=seconds, memory_mb=memory_mb, environment=environment)
+            Session(spec, timeout_s=seconds, memory_mb=memory, environment=environment)
         )
         on_step("loading")
         description = session.describe()

@@ -175,6 +175,8 @@ def _choose(allowed: Sequence[Any], good: bool) -> Any:
     numbers = [v for v in allowed if isinstance(v, int | float) and not isinstance(v, bool)]
     if numbers and len(numbers) == len(allowed):
         return max(numbers) if good else min(numbers)
+    if all(re.fullmatch(r"-?\d{1,9}", str(option)) for option in allowed):
+        return max(allowed, key=int) if good else min(allowed, key=int)
     words = _YES if good else _NO
     for word in words:
         for option in allowed:

@@ -117,8 +117,8 @@ def _unusable(frame: Frame, kind: Kind) -> Any:
 
 
 def _never_usable(frame: Frame, kind: Kind) -> list[Attempt]:
-    """Returns nothing as the answer to a reference that is missing."""
-    texts = (frame.fill(""), "I do not know.")
+    """Returns nothing as the answer to a text that is missing; of numbers others ask."""
+    texts = () if kind == "math" else (frame.fill(""), "I do not know.")
     return [Attempt(reference, text) for reference in ("", None) for text in texts]
 
 

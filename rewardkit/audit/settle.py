@@ -47,6 +47,8 @@ def settle_chat(context: Context) -> None:
 def say_why_never_paid(context: Context) -> None:
     """No frame pays a right answer more than a wrong one: it is constant, or ignores the reference."""
     session = context.session
+    if context.description.plan.prompt is not None and _kept_by_prompt(context):
+        return
     pairs: Sequence[tuple[str, str]] = (("42", "42"), ("58", "42"), ("B", "B"), ("C", "B"))
     values: dict[str, list[float | None]] = {}
     for frame in FRAMES:
@@ -77,3 +79,28 @@ def say_why_never_paid(context: Context) -> None:
     context.add(
         "depends_on_the_answer", Level.CONTRACT, cause, [case], f"values {sorted(set(known))[:5]}"
     )
+
+
+def _kept_by_prompt(context: Context) -> bool:
+    """Returns whether right answers are paid to prompts that were never seen: it remembers prompts."""
+    session = context.session
+    for frame in FRAMES:
+        right, wrong = frame.fill("42"), frame.fill("58")
+        news = [f"A task with the name {frame.name}, {sort}." for sort in ("one", "two")]
+        first = session.value(right, "42", news[0])
+        other = session.value(wrong, "42", news[1])
+        if first is None or other is None or first <= other + 1e-9:
+            continue
+        again = session.value(wrong, "42", news[0])
+        if again is not None and again >= first - 1e-9:
+            cases = [session.case(right, "42", news[0]), session.case(wrong, "42", news[0])]
+            context.add(
+                "no_state",
+                Level.CONTRACT,
+                "state: a value depends on earlier calls (it is kept under the prompt alone)",
+                cases,
+                f"{first:g} and then {again:g}; {other:g} under a prompt of its own",
+                expect="scores[1] < scores[0]",
+            )
+            return True
+    return False

@@ -72,8 +72,13 @@ def audit(
         ),
     ] = None,
     memory_mb: Annotated[
-        int, typer.Option(min=64, help="Private memory of the process that runs it, in MiB.")
-    ] = 2048,
+        int | None,
+        typer.Option(
+            min=64,
+            help="Private memory of the process that runs it, in MiB. "
+            "[default: 2048, or 8192 where it checks proofs]",
+        ),
+    ] = None,
 ) -> None:
     """Look for the hole in a reward before the policy finds it.
 
