@@ -11,6 +11,7 @@ from rewardkit.verifiers.sql._engines.base import QueryError
 from rewardkit.verifiers.sql._guard import Query, parse_query
 from rewardkit.verifiers.sql._partial import Credit, credit, efficiency
 from rewardkit.verifiers.sql._prepare import Prepared, forget, prepare
+from rewardkit.verifiers.sql._reasons import REASONS, one_line, verdict_of
 from rewardkit.verifiers.sql._settings import Settings
 from rewardkit.verifiers.sql._signals import find_signals
 from rewardkit.verifiers.sql._steps import Attempt, step_verdicts
@@ -20,30 +21,7 @@ from rewardkit.verifiers.sql._witness import find_witness
 from rewardkit.verifiers.sql.compat import RULES
 from rewardkit.verifiers.sql.reference import Task
 
-__all__ = ["REASONS", "check", "grade", "verdict_of"]
-
-REASONS = {
-    "unsafe": Reason.FORBIDDEN,
-    "several_statements": Reason.FORBIDDEN,
-    "syntax": Reason.UNPARSABLE,
-    "unknown_name": Reason.UNPARSABLE,
-    "runtime": Reason.CRASH,
-    "timeout": Reason.TIMEOUT,
-    "memory": Reason.MEMORY,
-    "row_cap": Reason.OUTPUT_LIMIT,
-    "too_big": Reason.SIZE_LIMIT,
-    "engine_crash": Reason.CRASH,
-    "engine": Reason.ENGINE_FAILURE,
-    "wrong_rows": Reason.MISMATCH,
-    "wrong_columns": Reason.MISMATCH,
-    "wrong_order": Reason.MISMATCH,
-    "coincidental": Reason.MISMATCH,
-    "non_deterministic": Reason.MISMATCH,
-    "constants_only": Reason.CHEATED,
-    "reference_fails": Reason.UNPROVED,
-    "reference_empty": Reason.UNPROVED,
-}
-"""What `evidence["why"]` says, and the reason of the verdict."""
+__all__ = ["check", "grade"]
 
 _UNPAID = (
     *("unsafe", "several_statements", "timeout", "memory", "row_cap", "syntax", "too_big"),
@@ -166,25 +144,6 @@ def _by_rule(prepared: Prepared, query: Query, settings: Settings, rule: str) ->
     )
 
 
-def verdict_of(
-    why: str,
-    tier: str,
-    detail: str,
-    *,
-    score: float | None = 0.0,
-    signals: Sequence[str] = (),
-) -> Verdict:
-    """Returns a verdict that has nothing but its cause."""
-    evidence: dict[str, Json] = {"tier": tier, "why": why}
-    if signals:
-        evidence["signals"] = list(signals)
-    return Verdict(score, REASONS[why], detail=_line(tier, why, detail), evidence=evidence)
-
-
-def _line(tier: str, why: str, detail: str) -> str:
-    return f"{tier}: {why.replace('_', ' ')}: {detail}"[:600]
-
-
 def _gives_rows(prepared: Prepared) -> bool:
     return any(
         e.result.rows
@@ -261,7 +220,7 @@ def _failed(trial: Trial, failure: Failure, signals: list[str], attempt: Attempt
     return Verdict(
         paid.score,
         Reason.PARTIAL if paid.score > 0 else REASONS[why],
-        detail=_line(trial.tier, why, failure.detail),
+        detail=one_line(trial.tier, why, failure.detail),
         parts=paid.parts,
         evidence=evidence,
     )

@@ -17,7 +17,8 @@ from rewardkit.verifiers.sql._prepare import Prepared
 from rewardkit.verifiers.sql._results import Bench, Expected, Group, find_columns
 from rewardkit.verifiers.sql._signals import Reads, is_constant
 from rewardkit.verifiers.sql._spans import cte_spans
-from rewardkit.verifiers.sql._subtasks import Subtask, decompose, standalone
+from rewardkit.verifiers.sql._standalone import standalone
+from rewardkit.verifiers.sql._subtasks import Subtask, decompose
 from rewardkit.verifiers.sql.reference import Policy
 
 __all__ = ["Attempt", "step_verdicts"]

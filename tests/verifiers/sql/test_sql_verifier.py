@@ -13,7 +13,7 @@ import pytest
 from rewardkit import Verdict
 from rewardkit.errors import ConfigError, InvalidReferenceError
 from rewardkit.verifiers.sql import SqlVerifier
-from rewardkit.verifiers.sql._judge import REASONS
+from rewardkit.verifiers.sql._reasons import REASONS
 
 DDL = "CREATE TABLE emp(eid INTEGER PRIMARY KEY, name TEXT NOT NULL, dept TEXT, pay INTEGER)"
 ROWS = "INSERT INTO emp VALUES (1,'Vera','ops',90),(2,'Wim','ops',70),(3,'Xia','lab',NULL)"

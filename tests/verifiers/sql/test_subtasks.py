@@ -6,7 +6,8 @@ import sqlglot
 from rewardkit.process import Segmentation, StepScores, spans_to_tokens
 from rewardkit.verifiers.sql import SqlVerifier
 from rewardkit.verifiers.sql._spans import cte_spans
-from rewardkit.verifiers.sql._subtasks import decompose, standalone, subtask_similarity
+from rewardkit.verifiers.sql._standalone import standalone
+from rewardkit.verifiers.sql._subtasks import decompose, subtask_similarity
 
 DDL = "CREATE TABLE emp(eid INTEGER PRIMARY KEY, name TEXT NOT NULL, dept TEXT, pay INTEGER)"
 ROWS = (
