@@ -60,7 +60,8 @@ def evaluate(
     )
     scores = score(rollouts).result.scores
     by_prompt = [scores[i : i + samples] for i in range(0, len(scores), samples)]
-    return pass_metrics(parallel.gather(by_prompt), ks)
+    of_all = parallel.gather(by_prompt)
+    return pass_metrics(of_all, ks)
 
 
 def pass_metrics(scores: Sequence[Sequence[float | None]], ks: Sequence[int]) -> dict[str, float]:

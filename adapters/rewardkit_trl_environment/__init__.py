@@ -192,5 +192,5 @@ def environment_factory(
         kind, options["pool"] = SqlEnvironment, sql_workers()
     elif tool != "none":
         raise ConfigError(f"tool is python, prolog, sql or none, not {tool!r}")
-    more = {"max_turns": max_turns, "max_chars": max_chars, "episode": episode}
+    more: dict[str, Any] = {"max_turns": max_turns, "max_chars": max_chars, "episode": episode}
     return lambda: kind(scorer, options=options, **more)
