@@ -159,7 +159,7 @@ class Crew:
 
     def warm(self) -> None:
         """Has the fork server started if there is none, and does not wait for what it preloads."""
-        if self._server is not None or not self._start.acquire(blocking=False):
+        if not self._start.acquire(blocking=False):
             return
         try:
             # A failure shows at the first task, which needs the server.
