@@ -208,7 +208,7 @@ def test_it_travels_and_is_asked_from_asyncio(verifier):
 
 
 def test_efficiency_compares_steps():
-    with SqlVerifier(workers=1, efficiency=True) as verifier:
+    with SqlVerifier(workers=1, efficiency=True, timeout_s=60.0) as verifier:
         rows = {"emp": [[i, "n", "d", i] for i in range(2000)]}
         data = {"schema": DDL, "rows": rows, "sql": "SELECT COUNT(*) FROM emp WHERE pay > 5"}
         twice = "EXISTS (SELECT 1 FROM emp b WHERE b.pay = a.pay)"
