@@ -1,10 +1,8 @@
 """`rewardkit score`: grades a whole file."""
 
 import contextlib
-import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,6 +10,7 @@ import typer
 from rich.console import Console
 
 from rewardkit.cli._console import EXIT_INTERRUPTED, explain_errors, run_interruptibly
+from rewardkit.cli._graders import choose_grader
 from rewardkit.cli._options import (
     AgainstFile,
     CompletionColumn,
@@ -21,18 +20,13 @@ from rewardkit.cli._options import (
     OptionTexts,
     RayAddress,
     SplitOption,
-    build_verifier,
     make_runner,
-    read_options,
-    verifier_config,
 )
 from rewardkit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from rewardkit.runtime import Runner, WorkerPool
-    from rewardkit.scoring import RewardVerifier, ScoreResult
-    from rewardkit.verdict import Json
-    from rewardkit.verifier import Verifier
+    from rewardkit.runtime import Runner
+    from rewardkit.scoring import ScoreResult
 
 __all__ = ["score"]
 
@@ -140,7 +134,7 @@ def score(
     _check_paths(source=source, out=out, report=report, against=against)
     if ray_address is not None and runner != "ray":
         raise ConfigError("--ray-address belongs to --runner ray: give both.")
-    grader = _chosen(reward, verifier, mode, option, None if runner == "ray" else workers)
+    grader = choose_grader(reward, verifier, mode, option, None if runner == "ray" else workers)
     spread = (
         None if runner == "local" else make_runner(runner, workers=workers, ray_address=ray_address)
     )
@@ -201,63 +195,6 @@ def score(
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Grader:
-    """What grades: a verifier by name, or a reward."""
-
-    make: "Callable[[], Verifier]"
-    config: "Mapping[str, Json]"
-    """What decides the verdicts."""
-    reference: str
-    """The column with the references, unless the caller names another."""
-    pool: "WorkerPool | None"
-
-
-def _chosen(
-    reward: str | None,
-    verifier: str | None,
-    mode: str | None,
-    option: "list[str] | None",
-    workers: int | None,
-) -> _Grader:
-    if reward is None:
-        name = verifier or "math"
-        options = read_options(name, mode, option)
-        pool = _choose_workers(name, options, workers)
-        config = verifier_config(name, options)
-        return _Grader(lambda: build_verifier(name, options), config, "reference", pool)
-    for given, flag in ((verifier, "--verifier"), (mode, "--mode"), (option, "--option")):
-        if given:
-            raise ConfigError(f"{flag} says how a verifier grades, and --reward names a reward: "
-                              "put it into the reward, or leave --reward away.")  # fmt: skip
-    from rewardkit._version import __version__
-    from rewardkit.runtime import WorkerPool
-
-    made = _reward_verifier(reward)
-    config = {"rewardkit": __version__, "reward": reward, "reward file": _digest(reward)}
-    pool = None if workers is None else WorkerPool(workers=workers)
-    return _Grader(lambda: made, config, made.reference, pool)
-
-
-def _reward_verifier(source: str) -> "RewardVerifier":
-    from rewardkit.reward_file import load_reward
-    from rewardkit.scoring import RewardVerifier
-
-    place, colon, name = source.rpartition(":")
-    # A worker may run in another folder.
-    found = f"{Path(place).resolve()}:{name}" if colon and place.endswith(".py") else source
-    if not colon:
-        found = str(Path(source).resolve())
-    return RewardVerifier(load_reward(source), source=found)
-
-
-def _digest(source: str) -> str | None:
-    """Returns what tells one text of a reward's file from another; None for a module."""
-    place = source.rpartition(":")[0]
-    file = Path(place if place.endswith(".py") else source)
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else None
-
-
 def _print_result(result: "ScoreResult", out: Path, report: Path | None, *, as_json: bool) -> None:
     from rewardkit.cli._summary import print_summary, summary_json
 
@@ -281,21 +218,6 @@ def _check_paths(*, source: Path, out: Path, report: Path | None, against: Path 
         raise ConfigError(f"{report}: the report is HTML; name it .html.")
     if against is not None and not against.is_file():
         raise DataError(f"{against}: no such file. --against names another scored file.")
-
-
-def _choose_workers(
-    name: str, options: dict[str, object], workers: int | None
-) -> "WorkerPool | None":
-    """Gives the number to a verifier that has such an option; for another, makes a pool."""
-    from rewardkit.runtime import WorkerPool
-    from rewardkit.verifiers.catalog import list_options
-
-    if workers is None:
-        return None
-    if any(option.name == "workers" for option in list_options(name)):
-        options.setdefault("workers", workers)
-        return None
-    return WorkerPool(workers=workers)
 
 
 def _rows_by_node(result: "ScoreResult", runner: "Runner | None") -> str:

@@ -119,6 +119,13 @@ class ValueTally:
         self.total += value
         self.low, self.high = min(self.low, value), max(self.high, value)
 
+    def merge(self, other: "ValueTally") -> None:
+        """Counts what another has counted."""
+        self.count += other.count
+        self.missing += other.missing
+        self.total += other.total
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+
     def to_dict(self) -> dict[str, float | None]:
         """Returns the figures as plain JSON data: mean, smallest, largest, and those missing."""
         some = self.count > 0
@@ -176,6 +183,9 @@ class Tally:
         for own, others in ((self.reasons, other.reasons), (self.tiers, other.tiers)):
             for name, tally in others.items():
                 own.setdefault(name, ReasonTally()).merge(tally)
+        self.totals.merge(other.totals)
+        for name, values in other.components.items():
+            self.components.setdefault(name, ValueTally()).merge(values)
 
     @property
     def decided(self) -> int:

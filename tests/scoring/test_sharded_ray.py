@@ -123,7 +123,9 @@ def test_a_reward_scores_shards_as_it_scores_each_alone(cluster, tmp_path):
     grader = RewardVerifier(load_reward(str(file)), source=str(file))
     config = {"reward": "reward.yaml"}
     runner = rewardkit.RayRunner()
-    score_shards(grader, tmp_path / "in", tmp_path / "out", config=config, runner=runner)
+    made = score_shards(grader, tmp_path / "in", tmp_path / "out", config=config, runner=runner)
+    assert made.tally.totals.to_dict() == {"mean": 1.0, "min": 0.0, "max": 2.0, "missing": 0}
+    assert made.tally.components["one"].count == 40
     for name in ("part-0.jsonl", "part-1.parquet"):
         alone = tmp_path / f"alone-{name}"
         score_file(grader, tmp_path / "in" / name, alone, config=config)
