@@ -76,8 +76,8 @@ def check_form(context: Context) -> None:
     if _repeats_pay(context, values):
         return
     tagged = "<" in clean and all(v is not None and v < best for v in plain)
-    if not tagged:
-        context.skips("duplicate_tags", "does not look at tags")
+    if not tagged or context.traits.group:
+        context.skips("duplicate_tags", "does not look at tags, or compares a group")
         return
     crossed = clean.replace("</", "\0").replace("<", "</").replace("\0", "<")
     looked_at = {
