@@ -14,7 +14,9 @@ from rewardkit.testing.spellings import SPELLINGS
 
 
 @settings(max_examples=400)
-@given(st.integers(0, 10**15 - 1) | st.integers(0, 3000) | st.integers(0, 999).map(lambda n: n * 10**6))
+@given(
+    st.integers(0, 10**15 - 1) | st.integers(0, 3000) | st.integers(0, 999).map(lambda n: n * 10**6)
+)
 def test_numbers_are_named_as_num2words_names_them(number):
     assert number_name(number) == num2words(number)
 
