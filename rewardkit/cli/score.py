@@ -27,6 +27,7 @@ from rewardkit.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from rewardkit.runtime import Runner
     from rewardkit.scoring import ScoreResult
+    from rewardkit.verifier import Verifier
 
 __all__ = ["score"]
 
