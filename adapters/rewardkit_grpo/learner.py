@@ -11,11 +11,7 @@ from rewardkit_grpo.aggregation import StepTotals
 from rewardkit_grpo.config import GRPOConfig
 from rewardkit_grpo.divergence import kl_estimate, kl_loss
 from rewardkit_grpo.importance import importance_weights
-from rewardkit_grpo.logprobs import (
-    collate,
-    completion_logps,
-    completion_logps_shared,
-)
+from rewardkit_grpo.logprobs import collate, completion_logps, completion_logps_shared
 from rewardkit_grpo.losses import LOSSES, LossInputs, LossOptions, policy_loss
 from rewardkit_grpo.models import Model, autocast
 from rewardkit_grpo.reference import Reference
@@ -42,12 +38,7 @@ class Learner:
     """
 
     def __init__(
-        self,
-        model: Model,
-        config: GRPOConfig,
-        *,
-        total_updates: int,
-        shards: Shards | None = None,
+        self, model: Model, config: GRPOConfig, *, total_updates: int, shards: Shards | None = None
     ) -> None:
         self.model, self.config, self.total_updates = model, config, total_updates
         self.shards = shards
