@@ -31,6 +31,8 @@ _SAID = re.compile(
     r"\b(?:answer|option|choice|label)\s+(?:is|should be|must be)\s*:?\s*(?=(.{1,80}))",
     re.IGNORECASE,
 )
+_WORDS = re.compile(r"\\[^\W\d_](?![^\W_])|[-+]?\d+(?:[.,]\d+)*|[^\W_]+|[<>=±%°]")
+"""A command of one letter is no letter: `\\d` of a pattern is not option D."""
 _END = " \t\n*_`$(){}[]\"'.,:;!。"
 _JOIN = re.compile(r"\s*(?:,|;|&|\band\b|\+|/)\s*", re.IGNORECASE)
 _MAX_SPAN = 2_000
@@ -58,7 +60,7 @@ def normalise_option(text: str) -> str:
     'the eiffel tower'
     """
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(re.findall(r"[-+]?\d+(?:[.,]\d+)*|[^\W_]+|[<>=±%°]", plain))
+    return " ".join(_WORDS.findall(plain))
 
 
 def read_choice(text: str, choices: Mapping[str, str], *, several: bool = False) -> Chosen:

@@ -123,3 +123,15 @@ def test_any_text_gets_a_verdict(text):
 @given(st.permutations(list("ABCD")))
 def test_a_list_of_all_options_is_never_right(letters):
     assert ChoiceVerifier().verify(" ".join(letters), CITIES).score == 0.0
+
+
+@pytest.mark.parametrize("letter", "ABCD")
+def test_a_command_of_one_letter_is_no_letter(letter):
+    verifier = ChoiceVerifier(labels=("A", "B", "C", "D"))
+    for pattern in (
+        rf"\boxed{{\{letter.lower()}+}}",
+        rf"\{letter.lower()}",
+        rf"\boxed{{\{letter}}}",
+    ):
+        assert verifier.verify(pattern, letter).score == 0
+    assert verifier.verify(rf"\boxed{{\text{{{letter}}}}}", letter).score == 1
