@@ -82,7 +82,7 @@ class _Grader:
 def _ray_actor(cases: Sequence[Case]) -> list[Outcome]:
     import ray
 
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
     try:
         # Methods of an actor with several threads do not run in the main thread.
         remote: Any = ray.remote(_Grader)

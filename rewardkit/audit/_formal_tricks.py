@@ -32,17 +32,24 @@ _CAUSES: dict[str, dict[str, str]] = {
         "notation_for_type": _MEANING, "edited_definition": _MEANING, "edited_inductive": _MEANING,
         "section_hypothesis": _ADDED, "exit_first": _MISSING, "target_in_comment": _MISSING,
         "target_in_namespace": _MISSING, "hijacked_audit": _SPOOFED, "fake_audit_line": _SPOOFED,
-        "run_command": _RUNS, "evaluated": _RUNS,
+        "run_command": _RUNS, "evaluated": _RUNS, "statement_quoted": _CHANGED,
+        "command_macro": _CHANGED, "numeral_macro": _MEANING, "scoped_instance": _MEANING,
+        "namespace_shadow": _MEANING, "exported_shadow": _MEANING, "opaque_opened": _MEANING,
+        "class_with_law": _MEANING, "axiom_instance": _AXIOM, "import_by_path": _BROKEN,
     },
     "dafny": {
         "wrong_body": _BROKEN, "diverges": _BROKEN, "no_body": _HOLE, "assume": _AXIOM,
         "axiom_lemma": _AXIOM, "extern": _AXIOM, "verify_false": _KERNEL, "dropped_ensures": _CHANGED,
         "added_requires": _ADDED, "absent": _MISSING, "in_module": _MISSING,
+        "assume_in_calc": _AXIOM, "forall_no_body": _AXIOM, "abstract_module": _AXIOM,
+        "expect": _AXIOM, "module_verify_false": _KERNEL, "attribute_behind_comment": _KERNEL,
+        "shadowed_type": _MEANING,
     },
     "rocq": {
         "admitted": _HOLE, "axiom": _AXIOM, "parameter": _AXIOM, "unguarded": _KERNEL,
         "easier": _CHANGED, "notation": _MEANING, "edited_definition": _MEANING, "section": _ADDED,
-        "module": _MISSING, "in_comment": _MISSING,
+        "module": _MISSING, "in_comment": _MISSING, "edited_let": _MEANING,
+        "edited_instance": _MEANING, "edited_in_module": _MEANING, "bound_like_constant": _MEANING,
     },
 }  # fmt: skip
 """By system and attack of its suite, the fault that pays it."""

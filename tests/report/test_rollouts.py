@@ -103,7 +103,7 @@ def test_what_cannot_be_is_said(run, tmp_path):
         collect_rollouts(run)
 
 
-SHOWN = "document.getElementById('shown').textContent"
+SHOWN = "document.getElementById('shown')?.textContent"
 
 
 def choose(browser, **fields):
@@ -121,8 +121,8 @@ def test_the_page_in_a_browser(run, tmp_path):
     page = write_rollouts_page(run)
     with open_browser(tmp_path / "profile") as browser:
         browser.open(page.as_uri())
+        browser.wait(f"{SHOWN} == '24 completions in 6 groups'")
         assert browser.run("document.title") == "sums · rewardkit rollouts"
-        assert browser.run(SHOWN) == "24 completions in 6 groups"
         assert choose(browser, **{"from": "2", "to": "2"}) == "8 completions in 2 groups"
         assert choose(browser, **{"from": "", "to": ""}, truncated="yes").startswith("6 ")
         assert choose(browser, truncated="", reason="math: timeout") == "3 completions in 3 groups"

@@ -20,6 +20,11 @@ from tests.runtime.verifiers import Echo
 
 ray = needs("ray")
 needs("pandas"), needs("pyarrow")
+pytestmark = [
+    # Ray's own sockets, in the process that runs a cluster.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 CONFIG = {"verifier": "tests.runtime.verifiers:Echo"}
 

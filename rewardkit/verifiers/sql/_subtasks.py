@@ -110,7 +110,7 @@ def subtask_similarity(
 
     >>> import sqlglot
     >>> parse = sqlglot.parse_one
-    >>> subtask_similarity(parse("SELECT t.a FROM t"), parse("SELECT x.a FROM t AS x"))
+    >>> round(subtask_similarity(parse("SELECT t.a FROM t"), parse("SELECT x.a FROM t AS x")), 9)
     1.0
     """
     wanted, given = decompose(reference, schema), decompose(tree, schema)

@@ -88,7 +88,7 @@ def test_the_canary_alarm_rings_on_the_real_model_over_http(url):
         request_timeout_s=600,
         on_alarm="abstain",
     )
-    completions = [f"I get {number}." for number in range(4)]
+    completions = ["I get 17.", "17", "The sum is 17.", "8 + 9 = 17"]  # what a yes is likely for
     with judge, pytest.warns(JudgeAlarm):
         verdicts = judge.verify_batch(completions, ["17"] * 4, question=["8 + 9?"] * 4)
     found = judge.metrics()["canaries"]

@@ -88,7 +88,9 @@ def grade_pickled_in_a_child(verifier: MathVerifier) -> Graded:
 def grade_in_ray() -> list[Graded]:
     import ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(
+        "local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+    )
 
     @ray.remote
     class Actor:
