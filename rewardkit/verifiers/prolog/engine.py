@@ -183,6 +183,8 @@ class Talk:
         lost = self.session.lost or result.status is Status.FAILED
         # Where the sandbox is kept, its own process is the parent, which only a fault can end.
         if lost or (self._kept is not None and result.status not in _FROM_OUTSIDE):
+            if self._nursery is not None:
+                self._nursery.close()  # what ended this one may have ended those that wait
             raise LostError(result.detail or "the sandbox was lost")
         return {
             "k": "end",
