@@ -1,14 +1,10 @@
 """The hook in the real TRL on two processes: advantages are of the rewards of both."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from rewardkit.advantages import AdvantageStage
 from tests._needs import needs
-from tests.conftest import ROOT
+from tests._ranks import run_two_ranks
 
 pytestmark = pytest.mark.frameworks
 torch = needs("torch")
@@ -21,16 +17,7 @@ NAMES = ["batch", "group", "tokens"]
 def runs(tmp_path_factory):
     """By stage, what each of the two processes saw."""
     folder = tmp_path_factory.mktemp("two")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    done = subprocess.run(
-        [*torchrun, "--nproc-per-node", "2", "-m", "tests.adapters.two_ranks", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}", "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=3000,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
+    run_two_ranks("tests.adapters.two_ranks", folder)
     return {
         name: [torch.load(folder / f"{name}-{rank}.pt", weights_only=True) for rank in range(2)]
         for name in NAMES

@@ -1,14 +1,11 @@
 """Two processes train one model: by copies of it, and by parts (FSDP2)."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests._needs import needs
+from tests._ranks import run_two_ranks
 
 torch = needs("torch")
 transformers = needs("transformers")
@@ -21,7 +18,6 @@ from rewardkit_grpo.rows import TrainRow
 from tests.grpo import two_ranks
 from tests.grpo.runs import make_trainer
 
-ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(two_ranks.RUNS)
 
 
@@ -29,16 +25,7 @@ NAMES = sorted(two_ranks.RUNS)
 def runs(tmp_path_factory):
     """The folder in which two processes have trained."""
     folder = tmp_path_factory.mktemp("two")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    done = subprocess.run(
-        [*torchrun, "--nproc-per-node", "2", "-m", "tests.grpo.two_ranks", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}", "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=3000,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
+    run_two_ranks("tests.grpo.two_ranks", folder)
     return folder
 
 

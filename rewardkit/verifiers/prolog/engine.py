@@ -85,7 +85,8 @@ class Engine:
         limits = self.limits
         try:
             if not output_bytes:
-                return Talk(None, limits, kept=self._nursery.take(), nursery=self._nursery)
+                kept = self._nursery.take()
+                return Talk(kept.session, limits, kept=kept)
         except OSError as error:
             raise LostError(str(error)) from error
         job = Job(
@@ -119,21 +120,15 @@ class Engine:
 class Talk:
     """Requests about one program, answered one after the other by one process."""
 
-    def __init__(
-        self,
-        session: Session | None,
-        limits: RunLimits,
-        *,
-        kept: Kept | None = None,
-        nursery: Nursery | None = None,
-    ) -> None:
+    def __init__(self, session: Session, limits: RunLimits, *, kept: Kept | None = None) -> None:
         """Speaks with a sandbox of its own, or with the next process of one that is kept."""
-        assert (session is None) != (kept is None)
-        self._kept, self._nursery = kept, nursery
-        self.session: Session = kept.session if kept is not None else session  # type: ignore[assignment]
+        self.session = session
         self.limits = limits
+        self._kept = kept
         self._alive = True
         """Whether the program's process still takes requests."""
+        self._waits = False
+        """Whether a request has not come to its end."""
 
     def request(self, **request: Any) -> list[dict[str, Any]]:
         """Returns the events of a run (see `_inside.runner.serve`); the last one is `end`.
@@ -145,6 +140,7 @@ class Talk:
         """
         data = json.dumps({"inferences": self.limits.inferences, **request}).encode()
         wall_s = self.limits.wall_s
+        self._waits = True
         self.session.post(data, wall_s=wall_s)
         events: list[dict[str, Any]] = []
         while not events or events[-1].get("k") != "end":
@@ -154,6 +150,7 @@ class Talk:
                 self._alive = False
                 event = self._gone(event)
             events.append(event)
+        self._waits = False
         return events
 
     def output(self) -> str:
@@ -163,14 +160,14 @@ class Talk:
     def close(self) -> None:
         """Lets go of the process; what is left of it is ended."""
         kept, self._kept = self._kept, None
-        if kept is None or self._nursery is None or self.session.ended:
+        if kept is None or self._waits or self.session.ended:
             self.session.close()
             return
         if self._alive:
             # A frame without content: the process leaves, and its parent says that it has.
             self.session.post(b"", wall_s=_LEAVING_S)
             kept.leaving = True
-        self._nursery.give_back(kept)
+        kept.nursery.give_back(kept)
 
     def __enter__(self) -> "Talk":
         return self
@@ -183,8 +180,8 @@ class Talk:
         lost = self.session.lost or result.status is Status.FAILED
         # Where the sandbox is kept, its own process is the parent, which only a fault can end.
         if lost or (self._kept is not None and result.status not in _FROM_OUTSIDE):
-            if self._nursery is not None:
-                self._nursery.close()  # what ended this one may have ended those that wait
+            if self._kept is not None:
+                self._kept.nursery.close()  # what ended this one may have ended those that wait
             raise LostError(result.detail or "the sandbox was lost")
         return {
             "k": "end",

@@ -38,6 +38,7 @@ _AHEAD = 2
 class Kept:
     """One sandbox, in use by one thread or idle."""
 
+    nursery: "Nursery"
     session: Session
     uses: int = 0
     began: float = field(default_factory=time.monotonic)
@@ -86,7 +87,8 @@ class Nursery:
                 kept.session.begin_anew()
                 return kept
             kept.session.close()
-        return Kept(self._sandbox.start(self._job, channel=True, discard_output=True))
+        session = self._sandbox.start(self._job, channel=True, discard_output=True)
+        return Kept(self, session)
 
     def give_back(self, kept: Kept) -> None:
         """Keeps a sandbox whose last process has ended, or was asked to."""

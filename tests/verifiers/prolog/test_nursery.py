@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from rewardkit.sandbox import Session
 from rewardkit.verdict import Json
 from rewardkit.verifiers.prolog import PrologVerifier, nursery
 from tests._needs import needs_program
@@ -14,6 +15,7 @@ from tests.runtime.processes import descendants, is_gone_soon
 
 REFERENCE: Json = {"query": "solve(X)", "expect": {"type": "answer", "value": 30}}
 RIGHT = "solve(X) :- X is 5*6."
+QUERY = {"text": "solve(X)", "wanted": -1, "max_rows": 9, "max_distinct": 9}
 
 
 @pytest.fixture
@@ -105,6 +107,23 @@ def test_a_kept_sandbox_that_is_killed_costs_no_verdict(own: PrologVerifier, num
     assert all(v.passed or v.evidence["outcome"] == "crash" for v in verdicts)
     assert sum(v.passed for v in verdicts) >= len(verdicts) - 2 * (own.workers + 2)
     assert own.verify(RIGHT, REFERENCE).passed
+
+
+def test_a_run_that_the_host_breaks_off_is_not_waited_for(
+    own: PrologVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    own.verify_batch([f"{RIGHT}\n% {i}" for i in range(6)], [REFERENCE] * 6)
+    talk = own.engine.talk()
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "answer", interrupt)  # Ctrl-C, while the program runs
+        with pytest.raises(KeyboardInterrupt), talk:
+            talk.request(program="solve(X) :- X is 7**(7**9).", queries=[QUERY])
+    # Let go of, and so ended by its fork server.
+    assert talk.session.streams.from_program == -1
+    assert all(own.verify(f"{RIGHT}\n% again {i}", REFERENCE).passed for i in range(6))
 
 
 def test_a_sandbox_is_replaced_after_its_share_of_programs(
